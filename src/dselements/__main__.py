@@ -1,0 +1,5 @@
+"""``python -m dselements``."""
+
+from .cli import main
+
+main()
