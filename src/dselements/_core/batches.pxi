@@ -1,0 +1,256 @@
+# Making, copying and releasing batches of our own.
+
+cdef long batches_alive = 0
+cdef long batches_created = 0
+cdef long batches_unbalanced = 0
+
+
+cdef int _list_length(GList* node) noexcept nogil:
+    cdef int n = 0
+    while node != NULL:
+        n += 1
+        node = node.next
+    return n
+
+
+cdef void _reverse(void* owner, int offset) noexcept nogil:
+    """Reverse the list whose head is at ``offset`` of ``owner``, in place."""
+    cdef GList* node = <GList*>_ptr(owner, offset)
+    cdef GList* last = NULL
+    cdef GList* next_node
+    while node != NULL:
+        next_node = node.next
+        node.next = node.prev
+        node.prev = next_node
+        last = node
+        node = next_node
+    if last != NULL:
+        (<void**>(<char*>owner + offset))[0] = last
+
+
+cdef void _repair_frame(void* source, void* copy, Layout* layout) noexcept nogil:
+    """Give a copied frame the order and the parents of its source.
+
+    The library copies lists by prepending, which reverses them, and keeps a parent
+    only if it came before its child.
+    """
+    cdef GList* a
+    cdef GList* b
+    cdef GList* pa
+    cdef GList* pb
+    cdef void* parent
+    cdef void* found
+    _reverse(copy, FRAME_OBJECTS)
+    _reverse(copy, FRAME_DISPLAYS)
+    _reverse(copy, FRAME_USERS)
+    a = <GList*>_ptr(source, FRAME_OBJECTS)
+    b = <GList*>_ptr(copy, FRAME_OBJECTS)
+    while a != NULL and b != NULL:
+        _reverse(b.data, layout.classifiers)
+        _reverse(b.data, layout.users)
+        _repair_labels(b.data, layout)
+        parent = _ptr(a.data, OBJECT_PARENT)
+        found = NULL
+        if parent != NULL:
+            pa = <GList*>_ptr(source, FRAME_OBJECTS)
+            pb = <GList*>_ptr(copy, FRAME_OBJECTS)
+            while pa != NULL and pb != NULL:
+                if pa.data == parent:
+                    found = pb.data
+                    break
+                pa = pa.next
+                pb = pb.next
+        (<void**>(<char*>b.data + OBJECT_PARENT))[0] = found
+        a = a.next
+        b = b.next
+
+
+cdef void _repair_labels(void* obj, Layout* layout) noexcept nogil:
+    cdef GList* node = <GList*>_ptr(obj, layout.classifiers)
+    while node != NULL:
+        _reverse(node.data, CLASSIFIER_LABELS)
+        node = node.next
+
+
+cdef Layout* _layout_quiet(void* batch) noexcept nogil:
+    """As _layout_index, without Python; NULL if unknown."""
+    cdef int i, k
+    cdef void* pool
+    cdef bint same
+    for i in range(n_layouts):
+        same = True
+        for k in range(6):
+            pool = _ptr(batch, BATCH_POOLS + 8 * k)
+            if pool == NULL or <int>_u32(pool, POOL_ELEMENT_SIZE) != layouts[i].pool_sizes[k]:
+                same = False
+                break
+        if same:
+            return &layouts[i]
+    return NULL
+
+
+cdef void* _batch_copy(void* data, void* user_data) noexcept nogil:
+    """NvDsMetaCopyFunc of our batches: the library's copy, with order and parents mended."""
+    cdef void* copy = api.batch_copy(data, user_data)
+    cdef Layout* layout
+    cdef GList* a
+    cdef GList* b
+    if copy == NULL:
+        return NULL
+    DS_ADD(batches_alive, 1)
+    DS_ADD(batches_created, 1)
+    _own(copy, _u32(data, BATCH_MAX_FRAMES))
+    layout = _layout_quiet(copy)
+    if layout == NULL:
+        return copy
+    a = <GList*>_ptr(data, BATCH_FRAMES)
+    b = <GList*>_ptr(copy, BATCH_FRAMES)
+    while a != NULL and b != NULL:
+        _repair_frame(a.data, b.data, layout)
+        a = a.next
+        b = b.next
+    return copy
+
+
+cdef bint _balanced(void* batch, Layout* layout) noexcept nogil:
+    """True if every meta that the pools count as in use hangs in one of the batch's lists."""
+    cdef GList* f = <GList*>_ptr(batch, BATCH_FRAMES)
+    cdef GList* o
+    cdef GList* c
+    cdef uint32_t used[6]
+    cdef int k
+    memset(used, 0, sizeof(used))
+    used[4] = _list_length(<GList*>_ptr(batch, BATCH_USERS))
+    while f != NULL:
+        used[0] += 1
+        used[3] += _list_length(<GList*>_ptr(f.data, FRAME_DISPLAYS))
+        used[4] += _list_length(<GList*>_ptr(f.data, FRAME_USERS))
+        o = <GList*>_ptr(f.data, FRAME_OBJECTS)
+        while o != NULL:
+            used[1] += 1
+            used[4] += _list_length(<GList*>_ptr(o.data, layout.users))
+            c = <GList*>_ptr(o.data, layout.classifiers)
+            while c != NULL:
+                used[2] += 1
+                used[5] += _list_length(<GList*>_ptr(c.data, CLASSIFIER_LABELS))
+                c = c.next
+            o = o.next
+        f = f.next
+    for k in range(6):
+        if used[k] != _u32(_ptr(batch, BATCH_POOLS + 8 * k), POOL_NUM_FULL):
+            return False
+    return True
+
+
+cdef void _batch_release(void* data, void* user_data) noexcept nogil:
+    cdef Layout* layout = _layout_quiet(data)
+    if layout != NULL and not _balanced(data, layout):
+        DS_ADD(batches_unbalanced, 1)
+    DS_ADD(batches_alive, -1)
+    api.batch_release(data, user_data)
+
+
+cdef void _own(void* batch, uint32_t max_frames) noexcept nogil:
+    """Set what the library leaves unset in a batch."""
+    (<void**>(<char*>batch + BASE_BATCH))[0] = batch
+    (<int32_t*>(<char*>batch + BASE_TYPE))[0] = TYPE_BATCH
+    (<copy_func_t*>(<char*>batch + BASE_COPY))[0] = _batch_copy
+    (<release_func_t*>(<char*>batch + BASE_RELEASE))[0] = _batch_release
+    # Left 0 by the library; copying the batch would then crash.
+    (<uint32_t*>(<char*>batch + BATCH_MAX_FRAMES))[0] = max_frames
+
+
+cdef NvDsGstMeta* _attach(void* buffer, void* batch) noexcept nogil:
+    cdef NvDsGstMeta* meta = api.buffer_add_meta(buffer, batch, NULL, _batch_copy, _batch_release)
+    if meta != NULL:
+        meta.meta_type = TYPE_BATCH_GST
+        meta.user_data = NULL
+        meta.copyfunc = _batch_copy
+        meta.freefunc = _batch_release
+        meta.to_nvds_transform = NULL
+        meta.to_nvds_release = NULL
+    return meta
+
+
+cdef void* _new_batch(uint32_t max_frames, void* buffer) noexcept nogil:
+    cdef void* batch = api.create_batch(max_frames)
+    if batch == NULL:
+        return NULL
+    _own(batch, max_frames)
+    DS_ADD(batches_alive, 1)
+    DS_ADD(batches_created, 1)
+    if buffer != NULL and _attach(buffer, batch) == NULL:
+        _batch_release(batch, NULL)
+        return NULL
+    return batch
+
+
+def create_batch(int max_frames, uintptr_t buffer=0):
+    """New, empty NvDsBatchMeta for up to ``max_frames`` frames; returns its address.
+
+    With ``buffer`` (address of a GstBuffer) it is attached as NVDS_BATCH_GST_META and the
+    buffer owns it; without, destroy_batch() must free it.
+    """
+    cdef void* batch
+    _need_library()
+    if max_frames < 1 or max_frames > 1 << 16:
+        raise errors.MetadataValueError(f"max_frames {max_frames} is outside 1 to 65536")
+    if buffer and api.buffer_batch(<void*>buffer) != NULL:
+        raise errors.MetadataValueError("the buffer has a batch metadata already")
+    with nogil:
+        batch = _new_batch(max_frames, <void*>buffer)
+    if batch == NULL:
+        raise MemoryError("the library could not create or attach a batch metadata")
+    return <uintptr_t>batch
+
+
+def destroy_batch(uintptr_t batch):
+    """Free a batch that create_batch() or copy_batch() returned and no buffer owns."""
+    cdef void* address = _batch_of(batch)
+    with nogil:
+        _batch_release(address, NULL)
+
+
+def copy_batch(uintptr_t batch):
+    """Deep copy, with the order and the parents of the source's objects; returns its address."""
+    cdef void* address = _batch_of(batch)
+    cdef void* copy
+    _need_library()
+    _layout_index(address)
+    if _u32(address, BATCH_MAX_FRAMES) == 0:
+        raise errors.MetadataValueError(
+            "the batch has max_frames_in_batch 0; copying it would crash the library"
+        )
+    with nogil:
+        copy = _batch_copy(address, NULL)
+    if copy == NULL:
+        raise MemoryError("the library could not copy the batch metadata")
+    return <uintptr_t>copy
+
+
+def live_batches():
+    """Batches made or copied by dselements that are not released yet, in this process."""
+    return DS_GET(batches_alive)
+
+
+def made_batches():
+    """Batches made or copied by dselements since the process began."""
+    return DS_GET(batches_created)
+
+
+def unbalanced_batches():
+    """Batches whose pools and lists disagreed when they were released: each is a lost meta."""
+    return DS_GET(batches_unbalanced)
+
+
+def pool_counters(uintptr_t batch):
+    """For each pool: elements in all, unused, in use."""
+    cdef void* address = _batch_of(batch)
+    cdef void* pool
+    result = {}
+    for k in range(6):
+        pool = _ptr(address, BATCH_POOLS + 8 * k)
+        result[POOLS[k]] = (
+            _u32(pool, POOL_MAX), _u32(pool, POOL_NUM_EMPTY), _u32(pool, POOL_NUM_FULL)
+        )
+    return result
