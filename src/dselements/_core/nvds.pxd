@@ -16,6 +16,11 @@ cdef extern from "<dlfcn.h>" nogil:
     int RTLD_LAZY
 
 
+cdef extern from "<string.h>" nogil:
+    size_t strnlen(const char*, size_t)
+    char* strdup(const char*)
+
+
 cdef extern from "<pthread.h>" nogil:
     ctypedef unsigned int pthread_key_t
     int pthread_key_create(pthread_key_t* key, void (*destructor)(void*) noexcept)

@@ -227,6 +227,29 @@ cdef class Snapshot:
             _changed()
         return column
 
+    def gather_text(self, int level, str field):
+        """Strings that a char* field points to: ``display_text`` and ``font_name`` of objects.
+
+        One entry a row; None where the pointer is NULL.
+        """
+        return _gather_text(self, level, field)
+
+    def gather_mask(self, Py_ssize_t row):
+        """Mask of one object: float32 bytes row by row, width, height, threshold; or None."""
+        return _gather_mask(self, row)
+
+    def gather_classifiers(self):
+        """Classifier metas of all objects, in list order; see the stub for the tuple."""
+        return _gather_classifiers(self)
+
+    def gather_user(self, int level):
+        """User metas of a level: row, address, meta type, address of user_meta_data."""
+        return _gather_user(self, level)
+
+    def gather_display(self):
+        """Display metas of all frames, in list order: frame row, address, shapes by kind."""
+        return _gather_display(self)
+
 
 cdef int _changed() except -1:
     raise errors.ConcurrentEditError("the batch has other frames or objects than at its snapshot")

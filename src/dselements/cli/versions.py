@@ -29,6 +29,6 @@ def version_lines() -> Iterator[str]:
 
         load()
         info = library_info()
-        yield f"libnvds_meta {info['meta_path']} ({info['source']})"
+        yield f"libnvds_meta {info.meta_path} ({info.source})"
     except LibraryNotFoundError as error:
         yield f"libnvds_meta not found: {error}"

@@ -1,0 +1,215 @@
+# GstBuffers by address: lookup, writability, mapping, batching and pushing.
+
+cdef enum:
+    MINI_REFCOUNT = 8
+    MAP_READ = 1
+    MAP_WRITE = 2
+
+
+cdef void* _buffer_of(uintptr_t address) except NULL:
+    _need_library()
+    if address == 0:
+        raise ValueError("the buffer address is 0")
+    return <void*>address
+
+
+def buffer_batch_meta(uintptr_t buffer):
+    """Address of the NvDsBatchMeta of a GstBuffer; 0 if it has none."""
+    return <uintptr_t>api.buffer_batch(_buffer_of(buffer))
+
+
+def buffer_is_writable(uintptr_t buffer):
+    """What GStreamer says: PyGObject's own answer counts its wrapper's reference."""
+    return bool(api.is_writable(_buffer_of(buffer)))
+
+
+def buffer_refcount(uintptr_t buffer):
+    """Reference count of a GstBuffer at the C level."""
+    return (<int32_t*>(<char*>_buffer_of(buffer) + MINI_REFCOUNT))[0]
+
+
+def buffer_info(uintptr_t buffer):
+    """pts, dts, duration in ns (2**64 - 1 where unset), size in bytes, number of memories."""
+    cdef GstBufferHead* head = <GstBufferHead*>_buffer_of(buffer)
+    return head.pts, head.dts, head.duration, api.buffer_size(head), api.n_memory(head)
+
+
+def buffer_set_times(uintptr_t buffer, uint64_t pts, uint64_t dts, uint64_t duration):
+    """Set the times of a buffer that the caller owns; 2**64 - 1 unsets one."""
+    cdef GstBufferHead* head = <GstBufferHead*>_buffer_of(buffer)
+    head.pts = pts
+    head.dts = dts
+    head.duration = duration
+
+
+def buffer_unref(uintptr_t buffer):
+    """Give up a reference that the caller owns."""
+    cdef void* address = _buffer_of(buffer)
+    with nogil:
+        api.object_unref(address)
+
+
+def make_batched_buffer(buffers):
+    """New GstBuffer with one GstMemory for each input buffer; pixels are shared, not copied.
+
+    The caller owns the result. It is exclusive (writable) once the inputs are released.
+    """
+    cdef void* out
+    cdef void* memory
+    sources = [<uintptr_t>b for b in buffers]
+    for b in sources:
+        if api.n_memory(_buffer_of(b)) == 0:
+            raise ValueError("a buffer without memory cannot be batched")
+    out = api.buffer_new()
+    for b in sources:
+        memory = api.get_all_memory(<void*><uintptr_t>b)
+        api.append_memory(out, memory)
+    return <uintptr_t>out
+
+
+def copy_frame_to_new_buffer(
+    uintptr_t buffer, uintptr_t batch, Py_ssize_t frame_row, uint32_t memory_index
+):
+    """New GstBuffer with one memory of ``buffer`` and a one-frame batch that copies one frame.
+
+    Objects keep their order and parents; pixels are shared, not copied. The copied frame's
+    batch_id is 0. The caller owns the result.
+    """
+    cdef void* source = _buffer_of(buffer)
+    cdef void* from_batch = _batch_of(batch)
+    cdef Layout* layout = &layouts[_layout_index(from_batch)]
+    cdef void* out
+    cdef void* made
+    cdef void* frame = NULL
+    cdef GList* node
+    cdef GList single
+    cdef Py_ssize_t i = 0
+    if memory_index >= api.n_memory(source):
+        raise IndexError(f"memory {memory_index} of {api.n_memory(source)}")
+    out = api.buffer_new()
+    api.append_memory(out, api.object_ref(api.peek_memory(source, memory_index)))
+    with nogil:
+        made = _new_batch(1, out)
+        if made != NULL:
+            api.acquire_lock(from_batch)
+            node = <GList*>_ptr(from_batch, BATCH_FRAMES)
+            while node != NULL and i < frame_row:
+                node = node.next
+                i += 1
+            if node != NULL and frame_row >= 0:
+                frame = node.data
+                single.data = frame
+                single.next = NULL
+                single.prev = NULL
+                api.copy_frame_list(&single, made)
+                node = <GList*>_ptr(made, BATCH_FRAMES)
+                if node != NULL:
+                    _repair_frame(frame, node.data, layout)
+                    (<uint32_t*>(<char*>node.data + 44))[0] = 0
+            api.release_lock(from_batch)
+    if made == NULL or frame == NULL:
+        api.object_unref(out)
+        if made == NULL:
+            raise MemoryError("the library could not create a batch metadata")
+        raise IndexError(f"frame row {frame_row} of {i}")
+    return <uintptr_t>out
+
+
+def pad_push(uintptr_t pad, uintptr_t buffer):
+    """gst_pad_push without the GIL; takes the buffer's reference; returns the GstFlowReturn."""
+    cdef void* b = _buffer_of(buffer)
+    cdef int flow
+    if pad == 0:
+        raise ValueError("the pad address is 0")
+    with nogil:
+        flow = api.pad_push(<void*>pad, b)
+    return flow
+
+
+cdef int (*finish_buffer)(void*, void*) noexcept nogil
+
+
+def aggregator_finish(uintptr_t aggregator, uintptr_t buffer):
+    """gst_aggregator_finish_buffer without the GIL; takes the buffer's reference."""
+    global finish_buffer
+    cdef void* b = _buffer_of(buffer)
+    cdef void* base
+    cdef int flow
+    if aggregator == 0:
+        raise ValueError("the aggregator address is 0")
+    if finish_buffer == NULL:
+        base = dlopen(b"libgstbase-1.0.so.0", RTLD_LAZY | RTLD_LOCAL)
+        if base == NULL:
+            raise errors.LibraryNotFoundError("libgstbase-1.0.so.0 cannot be loaded")
+        _find(base, b"gst_aggregator_finish_buffer", <void**>&finish_buffer)
+    with nogil:
+        flow = finish_buffer(<void*>aggregator, b)
+    return flow
+
+
+cdef class MemoryMap:
+    """One mapped GstMemory of a buffer; unmapped by close() or when collected.
+
+    :raises SurfaceError: if it cannot be mapped: for writing, buffer and memory must be
+        exclusively owned.
+    """
+
+    cdef GstMapInfo _info
+    cdef void* _memory
+    cdef bint _write
+
+    def __init__(self, uintptr_t buffer, uint32_t index, bint write):
+        cdef void* b = _buffer_of(buffer)
+        cdef void* memory
+        cdef int ok
+        if self._memory != NULL:
+            raise ValueError("already mapped")
+        if index >= api.n_memory(b):
+            raise errors.SurfaceError(f"the buffer has {api.n_memory(b)} memories, none at {index}")
+        memory = api.peek_memory(b, index)
+        if write and not (api.is_writable(b) and api.is_writable(memory)):
+            raise errors.SurfaceError(
+                "the frame is shared and cannot be written",
+                hint="put the element where it owns the buffer: no tee without a copy before it",
+            )
+        memset(&self._info, 0, sizeof(GstMapInfo))
+        with nogil:
+            ok = api.memory_map(memory, &self._info, MAP_READ | (MAP_WRITE if write else 0))
+        if not ok:
+            raise errors.SurfaceError("GStreamer could not map the frame's memory")
+        api.object_ref(memory)  # after the check of exclusive ownership: it would fail it
+        self._memory = memory
+        self._write = write
+
+    def __dealloc__(self):
+        self._unmap()
+
+    cdef void _unmap(self):
+        cdef void* memory = self._memory
+        if memory != NULL:
+            self._memory = NULL
+            with nogil:
+                api.memory_unmap(memory, &self._info)
+                api.object_unref(memory)
+
+    def close(self):
+        """Unmap; further uses of the address are invalid. Safe to call again."""
+        self._unmap()
+
+    @property
+    def address(self):
+        if self._memory == NULL:
+            raise errors.SurfaceError("the frame's memory is not mapped any more")
+        return <uintptr_t>self._info.data
+
+    @property
+    def size(self):
+        return self._info.size
+
+    @property
+    def writable(self):
+        return self._write
+
+    @property
+    def closed(self):
+        return self._memory == NULL
