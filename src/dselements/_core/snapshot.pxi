@@ -155,7 +155,7 @@ cdef class Snapshot:
         cdef int32_t* slots
         cdef Py_ssize_t* first
         cdef Py_ssize_t mask = 16
-        cdef int32_t distinct
+        cdef int32_t distinct, i
         cdef bint same
         while mask < 2 * n:
             mask *= 2

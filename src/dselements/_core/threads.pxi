@@ -12,7 +12,6 @@ cdef extern from "Python.h" nogil:
 
 cdef extern from *:
     """
-    static PyGILState_STATE ds_first_state;
     static void ds_unpin(void *value) {
         /* Runs in the ending thread. The interpreter may be gone by then. */
         if (value == NULL || !Py_IsInitialized() || *(volatile int *)value == 0) return;
