@@ -48,7 +48,7 @@ cdef void _repair_frame(void* source, void* copy, Layout* layout) noexcept nogil
     while a != NULL and b != NULL:
         _reverse(b.data, layout.classifiers)
         _reverse(b.data, layout.users)
-        _repair_labels(b.data, layout)
+        _repair_classifiers(a.data, b.data, layout)
         parent = _ptr(a.data, OBJECT_PARENT)
         found = NULL
         if parent != NULL:
@@ -65,11 +65,19 @@ cdef void _repair_frame(void* source, void* copy, Layout* layout) noexcept nogil
         b = b.next
 
 
-cdef void _repair_labels(void* obj, Layout* layout) noexcept nogil:
-    cdef GList* node = <GList*>_ptr(obj, layout.classifiers)
-    while node != NULL:
-        _reverse(node.data, CLASSIFIER_LABELS)
-        node = node.next
+cdef void _repair_classifiers(void* source, void* copy, Layout* layout) noexcept nogil:
+    """Order of the labels, and the type, which the library leaves out of copies."""
+    cdef GList* a = <GList*>_ptr(source, layout.classifiers)
+    cdef GList* b = <GList*>_ptr(copy, layout.classifiers)
+    cdef void* kind
+    while a != NULL and b != NULL:
+        _reverse(b.data, CLASSIFIER_LABELS)
+        kind = _ptr(a.data, CLASSIFIER_TYPE)
+        if kind != NULL:
+            # Interned: whoever set it may be gone before the copy is.
+            (<void**>(<char*>b.data + CLASSIFIER_TYPE))[0] = <void*>api.g_intern_string(<char*>kind)
+        a = a.next
+        b = b.next
 
 
 cdef Layout* _layout_quiet(void* batch) noexcept nogil:

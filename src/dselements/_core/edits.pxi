@@ -14,6 +14,8 @@ cdef enum:
     OP_REMOVE_DISPLAY = 11
     OP_ADD_USER = 12
     OP_REMOVE_USER = 13
+    OP_LABELS = 14
+    OP_TEXTS = 15
 
 cdef enum:
     DONE = 0
@@ -115,6 +117,26 @@ cdef void _write_label_text(void* at, const char* text) noexcept nogil:
     memcpy(at, text, n)
 
 
+cdef void _write_strings(Op* op, Tables* t) noexcept nogil:
+    """Labels or display texts of many rows: int32 codes into an array of strings, -1 keeps."""
+    cdef int32_t* code = <int32_t*>op.data
+    cdef char** strings = <char**>op.owned
+    cdef void** slot
+    cdef char* text
+    cdef Py_ssize_t i
+    for i in range(op.n):
+        if code[i] < 0 or t.obj[i] == NULL:
+            continue
+        text = strings[code[i]]
+        if op.kind == OP_LABELS:
+            _write_label_text(<char*>t.obj[i] + t.layout.label, text)
+        else:
+            slot = <void**>(<char*>t.obj[i] + t.layout.text)
+            if slot[0] != NULL:
+                api.g_free(slot[0])
+            slot[0] = api.g_strdup(text) if text != NULL else NULL
+
+
 cdef void _set_mask(Op* op, void* d, Layout* layout) noexcept nogil:
     cdef char* mask = <char*>d + layout.mask
     cdef void** slot = <void**>mask
@@ -194,6 +216,9 @@ cdef int _apply(Op* op, Tables* t) noexcept nogil:
     cdef void** slot
     if op.kind == OP_SCATTER:
         _scatter(op, t)
+        return DONE
+    if op.kind == OP_LABELS or op.kind == OP_TEXTS:
+        _write_strings(op, t)
         return DONE
     if op.kind == OP_SET_LABEL:
         _write_label_info(op.target, <NewLabel*>op.owned)

@@ -135,6 +135,48 @@ cdef class Transaction:
             else:
                 self._keep.append(text)
 
+    cdef int _strings(self, int kind, codes, list strings) except -1:
+        cdef Py_ssize_t n = self._n_objects, i
+        cdef int32_t* code = <int32_t*>_bytes_of(codes)
+        cdef Op* op
+        cdef char** table
+        cdef int32_t distinct = <int32_t>len(strings)
+        if len(codes) != 4 * n:
+            raise errors.MetadataValueError(f"{len(codes)} bytes of codes for {n} objects")
+        for i in range(n):
+            if code[i] < -1 or code[i] >= distinct:
+                raise errors.MetadataValueError(f"code {code[i]} at row {i} of {distinct} strings")
+        table = <char**>calloc(distinct + 1, sizeof(char*))
+        if table == NULL:
+            raise MemoryError()
+        for i in range(distinct):
+            if strings[i] is not None:
+                table[i] = PyBytes_AsString(strings[i])
+        try:
+            op = self._op(kind, 2, -1)
+        except BaseException:
+            free(table)
+            raise
+        op.owned = table
+        op.data = <char*>code
+        op.n = n
+        self._keep.append((codes, strings))
+        return 0
+
+    def set_labels(self, codes, labels):
+        """Set many labels: one int32 code a row, an index into ``labels``, -1 to keep."""
+        self._strings(OP_LABELS, codes, [_label_bytes(label) for label in labels])
+
+    def set_display_texts(self, codes, texts):
+        """Set many display texts: one int32 code a row, an index into ``texts``, -1 to keep.
+
+        A text of None removes it.
+        """
+        for text in texts:
+            if text is not None and (not isinstance(text, bytes) or b"\0" in text):
+                raise errors.MetadataValueError("display_text must be bytes without NUL")
+        self._strings(OP_TEXTS, codes, list(texts))
+
     def set_mask(self, Py_ssize_t row, data, uint32_t width, uint32_t height, float threshold):
         """Set an object's mask: float32 bytes, height rows of width; None removes it."""
         cdef Op* op
