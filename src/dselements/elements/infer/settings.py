@@ -119,8 +119,8 @@ def load_settings(config: Path | None, overrides: Mapping[str, Any] | None = Non
     laid_over = reader.overrides(overrides)
     values = reader.properties(skip=laid_over) | laid_over
     reader.check_supported(values, laid_over)
-    reader.note_ignored()
     all_attrs, per_class = reader.class_attrs(values)
+    reader.note_ignored()
     if values.get("cluster-mode") is None:
         values["cluster-mode"] = 2
         all_attrs = replace(all_attrs, nms_iou_threshold=FALLBACK_IOU, topk=FALLBACK_TOPK)
