@@ -10,7 +10,7 @@ fetching, checksums guard what they bring, and a file appears in the cache whole
 from __future__ import annotations
 
 from .clips import CLIPS, clip
-from .detector import detector
+from .demo_detector import detector
 from .store import default_cache
 
 __all__ = ["CLIPS", "clip", "default_cache", "detector"]
