@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -69,7 +70,8 @@ def settings(tmp_path: Path) -> InferSettings:
 
 
 def frame(value: int, size: tuple[int, int] = (8, 8)) -> Any:
-    return lambda: Pixels(np.full((size[1], size[0], 3), value, np.uint8), "RGB")
+    pixels = Pixels(np.full((size[1], size[0], 3), value, np.uint8), "RGB")
+    return lambda: contextlib.nullcontext(pixels)
 
 
 def test_frames_are_batched_and_mapped(settings: InferSettings) -> None:
@@ -91,7 +93,7 @@ def test_a_model_of_fixed_batch(settings: InferSettings, tmp_path: Path) -> None
     model = save_mean_model(tmp_path / "two.onnx", [2, 3, 8, 8])
     detector = Detector(replace(settings, onnx_file=model))
     assert "takes batches of 2" in detector.warnings[0]
-    # an odd number: the unused slot holds nothing of the call before
+    # odd numbers leave a slot unused
     for values in ([255, 204, 153], [51]):
         found = detector.detect([frame(value) for value in values])
         assert [float(item.scores[0]) for item in found] == pytest.approx(

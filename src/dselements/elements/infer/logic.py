@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,9 @@ class Pixels:
     """[height, width, channels], or [height, width] for GRAY8."""
     layout: str
     """GStreamer's name of the packed format."""
+
+
+OpenPixels = Callable[[], AbstractContextManager[Pixels]]
 
 
 def pixels_of(surface: Any, *, gray: bool) -> Pixels:
@@ -217,11 +221,11 @@ class Detector:
         """The next batch is inferred (a new stream begins)."""
         self._batches = 0
 
-    def detect(self, frames: Sequence[Callable[[], Pixels]]) -> list[Detections]:
+    def detect(self, frames: Sequence[OpenPixels]) -> list[Detections]:
         """Detections of each frame, in pixels of that frame.
 
-        :param frames: one function a frame that gives its pixels; called once, in order, and its
-            pixels are not used after the next one is called.
+        :param frames: one function a frame that opens its pixels. Frames are opened in order, one
+            at a time, and closed as soon as they are in the network's input.
         :raises ParserError: the parser raised or returned what is not detections.
         :raises ModelError: the engine failed.
         """
@@ -230,12 +234,13 @@ class Detector:
             found += self._detect_part(frames[start : start + self._size])
         return found
 
-    def _detect_part(self, frames: Sequence[Callable[[], Pixels]]) -> list[Detections]:
+    def _detect_part(self, frames: Sequence[OpenPixels]) -> list[Detections]:
         placed = []
         for slot, frame in enumerate(frames):
-            pixels = frame()
-            size = (pixels.array.shape[1], pixels.array.shape[0])
-            placed.append((self.preprocess(pixels.array, pixels.layout, self._buffer[slot]), size))
+            with frame() as pixels:
+                size = (pixels.array.shape[1], pixels.array.shape[0])
+                placement = self.preprocess(pixels.array, pixels.layout, self._buffer[slot])
+            placed.append((placement, size))
         layers = self._run(len(frames))
         found = []
         for slot, (placement, size) in enumerate(placed):
@@ -248,8 +253,7 @@ class Detector:
 
     def _run(self, count: int) -> Mapping[str, npt.NDArray[Any]]:
         size = self._size if self._fixed_batch else count
-        if count < size:
-            self._buffer[count:] = 0
+        # Slots beyond count hold older frames; what comes of them is not looked at.
         start = time.perf_counter_ns()
         outputs = self.backend.run({self._input.name: self._buffer[:size]})
         took = time.perf_counter_ns() - start
