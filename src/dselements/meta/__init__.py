@@ -1,0 +1,31 @@
+"""Metadata API: columns, guarded handles, all-or-nothing edits. Knows no GStreamer."""
+
+from __future__ import annotations
+
+from .batch import Batch, SurfaceProvider
+from .classifier import Classifier, Label
+from .display import Arrow, Circle, Line, Rect, Text
+from .fields import UNTRACKED
+from .frame import Frame, Frames
+from .object import Object
+from .objects import Objects
+from .payloads import Payloads, UserMeta
+
+__all__ = [
+    "UNTRACKED",
+    "Arrow",
+    "Batch",
+    "Circle",
+    "Classifier",
+    "Frame",
+    "Frames",
+    "Label",
+    "Line",
+    "Object",
+    "Objects",
+    "Payloads",
+    "Rect",
+    "SurfaceProvider",
+    "Text",
+    "UserMeta",
+]

@@ -1,0 +1,226 @@
+"""One frame, and the frames of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from .._core import _native
+from ..errors import SurfaceError
+from .display import Display
+from .fields import FRAME_COLUMNS
+from .handles import Handle, scalar, vector
+from .object import Object
+from .payloads import Payloads
+from .tables import FrameTable
+
+if TYPE_CHECKING:
+    from ..surface.system import Surface
+    from .batch import Batch
+    from .tensors import Segmentation, TensorOutput
+
+__all__ = ["Frame", "FrameObjects", "Frames"]
+
+
+class FrameObjects:
+    """Objects of one frame. Iteration runs over those present when it began: removing is legal."""
+
+    __slots__ = ("_frame",)
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+
+    def _rows(self) -> npt.NDArray[np.intp]:
+        frame = self._frame
+        return frame._batch._object_table().rows_of_frame(frame._at())
+
+    def __len__(self) -> int:
+        return len(self._rows())
+
+    def __iter__(self) -> Iterator[Object]:
+        batch = self._frame._batch
+        rows = self._rows().tolist()
+        table = batch._object_table()
+        generation = table.generation
+        return iter([Object(batch, table, row, generation) for row in rows])
+
+    @overload
+    def __getitem__(self, key: int) -> Object: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Object]: ...
+    def __getitem__(self, key: int | slice) -> Object | list[Object]:
+        return list(self)[key]
+
+    def __repr__(self) -> str:
+        return f"<FrameObjects of {len(self)}>"
+
+
+class Frame(Handle):
+    """A frame of a batch: a handle on one row of the frame columns.
+
+    :raises StaleMetadataError: on any use after it was removed or its batch was closed.
+    """
+
+    __slots__ = ()
+    _table: FrameTable
+
+    pad_index: int = scalar(FRAME_COLUMNS["pad_index"])  # type: ignore[assignment]
+    batch_id: int = scalar(FRAME_COLUMNS["batch_id"])  # type: ignore[assignment]
+    frame_num: int = scalar(FRAME_COLUMNS["frame_num"])  # type: ignore[assignment]
+    buf_pts: int = scalar(FRAME_COLUMNS["buf_pts"])  # type: ignore[assignment]
+    ntp_timestamp: int = scalar(FRAME_COLUMNS["ntp_timestamp"])  # type: ignore[assignment]
+    source_id: int = scalar(FRAME_COLUMNS["source_id"])  # type: ignore[assignment]
+    num_surfaces_per_frame: int = scalar(FRAME_COLUMNS["num_surfaces_per_frame"])  # type: ignore[assignment]
+    source_frame_width: int = scalar(FRAME_COLUMNS["source_frame_width"])  # type: ignore[assignment]
+    source_frame_height: int = scalar(FRAME_COLUMNS["source_frame_height"])  # type: ignore[assignment]
+    surface_type: int = scalar(FRAME_COLUMNS["surface_type"])  # type: ignore[assignment]
+    surface_index: int = scalar(FRAME_COLUMNS["surface_index"])  # type: ignore[assignment]
+    num_obj_meta: int = scalar(FRAME_COLUMNS["num_obj_meta"])  # type: ignore[assignment]
+    bInferDone: bool = scalar(FRAME_COLUMNS["bInferDone"], bool)  # type: ignore[assignment]  # noqa: N815
+    misc_frame_info: tuple[int, int, int, int] = vector(FRAME_COLUMNS["misc_frame_info"])  # type: ignore[assignment]
+    pipeline_width: int = scalar(FRAME_COLUMNS["pipeline_width"])  # type: ignore[assignment]
+    pipeline_height: int = scalar(FRAME_COLUMNS["pipeline_height"])  # type: ignore[assignment]
+
+    @property
+    def objects(self) -> FrameObjects:
+        """Its objects, in the list's own order."""
+        self._at()
+        return FrameObjects(self)
+
+    @property
+    def width(self) -> int:
+        """Width of the frame's pixels; of the metadata's pipeline size where there are none."""
+        return self._batch._frame_size(self)[0]
+
+    @property
+    def height(self) -> int:
+        """Height of the frame's pixels; of the metadata's pipeline size where there are none."""
+        return self._batch._frame_size(self)[1]
+
+    def add_object(
+        self,
+        rect: tuple[float, float, float, float],
+        *,
+        class_id: int = 0,
+        confidence: float = 1.0,
+        label: str = "",
+        **more: Any,
+    ) -> Object:
+        """Add one object; see :meth:`Batch.add_objects` for the values.
+
+        :returns: its handle.
+        """
+        rows = self.add_objects(
+            np.asarray([rect], np.float64),
+            class_id=class_id,
+            confidence=confidence,
+            label=label,
+            **more,
+        )
+        table = self._batch._object_table()
+        return Object(self._batch, table, int(rows[0]), table.generation - 1)
+
+    def add_objects(self, rect: npt.ArrayLike, **columns: Any) -> npt.NDArray[np.intp]:
+        """Add objects to this frame; see :meth:`Batch.add_objects`."""
+        boxes = np.asarray(rect)
+        count = len(boxes) if boxes.ndim else 0
+        return self._batch.add_objects(np.full(count, self._at()), boxes, **columns)
+
+    @property
+    def display(self) -> Display:
+        """Shapes that dsosd and nvdsosd draw."""
+        self._at()
+        return Display(self._batch, self)
+
+    @property
+    def payloads(self) -> Payloads:
+        """Named user payloads of this frame: a mapping of name to JSON-like value."""
+        return Payloads(self._batch, _native.FRAME, self)
+
+    @property
+    def tensors(self) -> list[TensorOutput]:
+        """Raw model outputs that nvinfer attached (``output-tensor-meta=1``), as numpy copies."""
+        from .tensors import tensor_outputs
+
+        return tensor_outputs(self.payloads.others)
+
+    @property
+    def segmentations(self) -> list[Segmentation]:
+        """Segmentation maps that nvinfer attached, as numpy copies."""
+        from .tensors import segmentations
+
+        return segmentations(self.payloads.others)
+
+    def surface(self, write: bool = False) -> Surface:
+        """The frame's pixels, as a context manager.
+
+        :raises SurfaceError: if there are no pixels here, or they cannot be written.
+        """
+        self._at()
+        provider = self._batch.surfaces
+        if provider is None:
+            raise SurfaceError("this batch has no pixels", hint="use surface() inside process()")
+        return provider.surface(self._at(), self.batch_id, write)
+
+    def remove(self) -> None:
+        """Remove the frame and all that hangs on it."""
+        self._batch._remove_frame(self)
+
+    def __repr__(self) -> str:
+        try:
+            row = self._at()
+        except Exception as error:  # noqa: BLE001 -- a repr never raises
+            return f"<Frame, {error}>"
+        return f"<Frame {row} source {self.source_id} number {self.frame_num}>"
+
+
+class Frames:
+    """Frames of a batch, with their fields as columns (read-only arrays)."""
+
+    __slots__ = ("_batch",)
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+
+    def _table(self) -> FrameTable:
+        table = self._batch._frame_table()
+        table.settle()
+        return table
+
+    def _alive(self) -> list[int]:
+        table = self._table()
+        if not table.n_dead or table.dead is None:
+            return list(range(table.n))
+        return np.flatnonzero(~table.dead).tolist()
+
+    def __len__(self) -> int:
+        return len(self._alive())
+
+    def __iter__(self) -> Iterator[Frame]:
+        return iter([self._batch._frame(row) for row in self._alive()])
+
+    @overload
+    def __getitem__(self, key: int) -> Frame: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Frame]: ...
+    def __getitem__(self, key: int | slice) -> Frame | list[Frame]:
+        rows = self._alive()[key]
+        if isinstance(rows, list):
+            return [self._batch._frame(row) for row in rows]
+        return self._batch._frame(rows)
+
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        if name not in FRAME_COLUMNS:
+            raise AttributeError(f"frames have no column {name!r}")
+        values = self._table().column(name)[self._alive()]
+        values.flags.writeable = False
+        return values
+
+    def __dir__(self) -> list[str]:
+        return sorted({*FRAME_COLUMNS, *super().__dir__()})
+
+    def __repr__(self) -> str:
+        return f"<Frames of {len(self)}>"

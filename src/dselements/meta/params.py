@@ -1,0 +1,74 @@
+"""Object fields under the names of DeepStream's NvOSD structures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .object import Object
+
+__all__ = ["FontParams", "RectParams", "TextParams"]
+
+
+class _View:
+    __slots__ = ("_object",)
+    _names: dict[str, str] = {}
+
+    def __init__(self, obj: Object) -> None:
+        object.__setattr__(self, "_object", obj)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return getattr(self._object, self._names[name])
+        except KeyError:
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._names:
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        setattr(self._object, self._names[name], value)
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._names)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._names)
+        return f"{type(self).__name__}({fields})"
+
+
+class RectParams(_View):
+    """NvOSD_RectParams of an object; colours are (red, green, blue, alpha), 0 to 1."""
+
+    __slots__ = ()
+    _names = {
+        name: name
+        for name in (
+            "left", "top", "width", "height", "border_width", "border_color", "has_bg_color",
+            "bg_color", "has_color_info", "color_id", "rotation_angle",
+        )
+    }  # fmt: skip
+
+
+class FontParams(_View):
+    """NvOSD_FontParams of an object's text."""
+
+    __slots__ = ()
+    _names = {name: name for name in ("font_name", "font_size", "font_color")}
+
+
+class TextParams(_View):
+    """NvOSD_TextParams of an object."""
+
+    __slots__ = ()
+    _names = {
+        "display_text": "display_text",
+        "x_offset": "text_x",
+        "y_offset": "text_y",
+        "set_bg_clr": "text_has_bg",
+        "text_bg_clr": "text_bg_color",
+    }
+
+    @property
+    def font_params(self) -> FontParams:
+        """Font of the text."""
+        return FontParams(self._object)

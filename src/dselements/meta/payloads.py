@@ -1,0 +1,150 @@
+"""User payloads: any JSON- or msgpack-able value on a batch, a frame or an object.
+
+A payload is an NvDsUserMeta whose ``user_meta_data`` points to one block of bytes on the C
+heap. C code reads it so (little-endian, no padding)::
+
+    struct {
+        uint32_t magic;        /* 0x50455344: the bytes "DSEP"             */
+        uint16_t version;      /* 1                                        */
+        uint8_t  encoding;     /* 1 JSON in UTF-8, 2 msgpack               */
+        uint8_t  flags;        /* 0                                        */
+        uint32_t name_length;  /* bytes of the name, without its NUL       */
+        uint32_t data_length;  /* bytes of the data                        */
+        char     name[name_length + 1];
+        uint8_t  data[data_length];
+    };
+
+Its meta type is ``nvds_get_user_meta_type("DSELEMENTS.PAYLOAD")``. Copy and release functions
+are C: buffers may be copied and freed in any thread.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from .._core import _native
+from ..errors import PayloadError
+
+if TYPE_CHECKING:
+    from .batch import Batch
+    from .handles import Handle
+
+__all__ = ["ENCODINGS", "Payloads", "UserMeta", "decode", "encode"]
+
+HEADER = struct.Struct("<IHBBII")
+MAGIC = 0x50455344
+VERSION = 1
+ENCODINGS = {"json": 1, "msgpack": 2}
+MAX_BYTES = 64 * 1024 * 1024
+
+_CODERS = {1: (msgspec.json.encode, msgspec.json.decode), 2: (msgspec.msgpack.encode, msgspec.msgpack.decode)}
+
+
+class UserMeta(NamedTuple):
+    """A user meta of any kind, as the library lists it."""
+
+    meta_type: int
+    """NvDsMetaType."""
+    address: int
+    """Of the NvDsUserMeta; valid only while the batch is."""
+    data: int
+    """Of its user_meta_data; 0 if NULL."""
+
+
+def encode(name: str, value: Any, encoding: str = "json") -> bytes:
+    """Header, name and encoded value. :raises PayloadError: if it cannot be encoded."""
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise PayloadError(f"a payload's name is a non-empty str without NUL, not {name!r}")
+    try:
+        code = ENCODINGS[encoding]
+    except KeyError:
+        raise PayloadError(
+            f"unknown payload encoding {encoding!r}", hint="use 'json' or 'msgpack'"
+        ) from None
+    try:
+        data = _CODERS[code][0](value)
+    except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError) as error:
+        raise PayloadError(f"payload {name!r} cannot be encoded as {encoding}: {error}") from error
+    label = name.encode()
+    if len(data) > MAX_BYTES or len(label) > 0xFFFF:
+        raise PayloadError(f"payload {name[:80]!r} of {len(data)} bytes is too large", hint="")
+    head = HEADER.pack(MAGIC, VERSION, code, 0, len(label), len(data))
+    return head + label + b"\0" + data
+
+
+def name_of(block: bytes) -> str:
+    """Name in an encoded payload."""
+    length = HEADER.unpack_from(block)[4]
+    return block[HEADER.size : HEADER.size + length].decode("utf-8", "replace")
+
+
+def decode(block: bytes) -> Any:
+    """Value of an encoded payload. :raises PayloadError: if it is malformed."""
+    if len(block) < HEADER.size + 1:
+        raise PayloadError(f"a payload of {len(block)} bytes is shorter than its header")
+    magic, version, code, _, name_length, data_length = HEADER.unpack_from(block)
+    start = HEADER.size + name_length + 1
+    if magic != MAGIC or version != VERSION or code not in _CODERS:
+        raise PayloadError(f"payload with magic {magic:#x}, version {version}, encoding {code}")
+    if len(block) != start + data_length:
+        raise PayloadError(f"payload of {len(block)} bytes; its header tells {start + data_length}")
+    try:
+        return _CODERS[code][1](block[start:])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise PayloadError(f"payload {name_of(block)!r} cannot be decoded: {error}") from error
+
+
+class Payloads(MutableMapping[str, Any]):
+    """Named payloads of the batch, a frame or an object.
+
+    Reading gives a decoded copy: change it and assign it again. Assigning to a name replaces
+    its payload. Edits reach the metadata at commit.
+    """
+
+    __slots__ = ("_batch", "_level", "_owner")
+
+    def __init__(self, batch: Batch, level: int, owner: Handle | None) -> None:
+        self._batch = batch
+        self._level = level
+        self._owner = owner
+
+    def _blocks(self) -> dict[str, bytes]:
+        row = 0 if self._owner is None else self._owner._native_row()
+        return self._batch._payload_blocks(self._level, row)
+
+    def __getitem__(self, name: str) -> Any:
+        return decode(self._blocks()[name])
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.put(name, value)
+
+    def put(self, name: str, value: Any, encoding: str = "json") -> None:
+        """Attach a value; ``encoding="msgpack"`` keeps bytes as bytes.
+
+        :raises PayloadError: if it cannot be encoded.
+        """
+        block = encode(name, value, encoding)
+        self._blocks()[name] = block
+
+    def __delitem__(self, name: str) -> None:
+        del self._blocks()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._blocks()))
+
+    def __len__(self) -> int:
+        return len(self._blocks())
+
+    def __repr__(self) -> str:
+        return f"<Payloads {sorted(self._blocks())}>"
+
+    @property
+    def others(self) -> list[UserMeta]:
+        """User metas here that are not payloads of ours, as other elements attached them."""
+        row = 0 if self._owner is None else self._owner._native_row()
+        ours = _native.payload_meta_type()
+        return [meta for meta in self._batch._user_metas(self._level, row) if meta.meta_type != ours]
