@@ -100,6 +100,9 @@ def open_library(str meta_path, str gst_meta_path):
     _find(g, b"gst_buffer_get_all_memory", <void**>&api.get_all_memory)
     _find(g, b"gst_buffer_get_size", <void**>&api.buffer_size)
     _find(g, b"gst_pad_push", <void**>&api.pad_push)
+    _find(g, b"_gst_debug_category_new", <void**>&api.debug_category_new)
+    _find(g, b"gst_debug_category_get_threshold", <void**>&api.debug_threshold)
+    _find(g, b"gst_debug_log_literal", <void**>&api.debug_log)
     handle_meta = m
     handle_gst = g
     payload_type = api.user_meta_type(b"DSELEMENTS.PAYLOAD")

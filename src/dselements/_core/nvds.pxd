@@ -134,3 +134,9 @@ ctypedef struct Api:
     get_t get_all_memory
     size_t (*buffer_size)(void*) noexcept nogil
     int (*pad_push)(void*, void*) noexcept nogil
+    # debug log
+    void* (*debug_category_new)(const char*, uint32_t, const char*) noexcept nogil
+    int (*debug_threshold)(void*) noexcept nogil
+    void (*debug_log)(
+        void*, int, const char*, const char*, int, void*, const char*
+    ) noexcept nogil
