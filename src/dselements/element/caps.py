@@ -1,0 +1,61 @@
+"""Caps of the base classes, and raw video caps as a VideoFormat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
+
+from ..errors import SurfaceError  # noqa: E402
+from ..surface.format import VideoFormat  # noqa: E402
+
+__all__ = ["ANY_VIDEO", "templates", "video_format"]
+
+ANY_VIDEO = (
+    "video/x-raw; video/x-raw(memory:NVMM); video/x-raw(memory:CUDAMemory); video/x-raw(ANY)"
+)
+"""Raw video in any memory and any format."""
+
+SYSTEM_MEMORY = "memory:SystemMemory"
+
+
+def templates(sink: str, src: str) -> tuple[Any, Any]:
+    """Always-present pad templates. Raises ValueError for caps that cannot be parsed."""
+    Gst.init(None)
+    made = []
+    for name, direction, text in (
+        ("sink", Gst.PadDirection.SINK, sink),
+        ("src", Gst.PadDirection.SRC, src),
+    ):
+        caps = Gst.Caps.from_string(text)
+        if caps is None:
+            raise ValueError(f"caps cannot be parsed: {text!r}")
+        made.append(Gst.PadTemplate.new(name, direction, Gst.PadPresence.ALWAYS, caps))
+    return made[0], made[1]
+
+
+def video_format(caps: Any) -> VideoFormat | None:
+    """The format of fixed raw video caps in system memory; None for other memory or formats."""
+    if caps is None or not caps.get_size():
+        return None
+    structure = caps.get_structure(0)
+    features = caps.get_features(0)
+    if structure.get_name() != "video/x-raw":
+        return None
+    if features is not None and any(
+        features.get_nth(i).startswith("memory:") and features.get_nth(i) != SYSTEM_MEMORY
+        for i in range(features.get_size())
+    ):
+        return None
+    name = structure.get_string("format")
+    has_width, width = structure.get_int("width")
+    has_height, height = structure.get_int("height")
+    if not (name and has_width and has_height):
+        return None
+    try:
+        return VideoFormat.make(name, width, height, structure.get_string("colorimetry"))
+    except SurfaceError:
+        return None

@@ -1,0 +1,155 @@
+"""Naming elements and registering them with GStreamer."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeVar
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
+
+from ..errors import RegistrationError  # noqa: E402
+
+__all__ = ["GROUP", "element", "entry_classes", "register", "register_plugin"]
+
+GROUP = "dselements.elements"
+"""Entry-point group: each value is an element class, or a module with a table ``ELEMENTS``."""
+
+_NAME = re.compile(r"^[a-z][a-z0-9_-]*$")
+_declared: dict[str, type[Any]] = {}
+_registered: dict[str, type[Any]] = {}
+C = TypeVar("C", bound=type[Any])
+
+
+def element(
+    name: str,
+    *,
+    description: str,
+    klass: str = "Filter/Effect/Video",
+    author: str = "unknown",
+    long_name: str | None = None,
+    rank: int = 0,
+) -> Callable[[C], C]:
+    """Name a class as a GStreamer element: ``@ds.element("speedgate", description="…")``.
+
+    It becomes known to GStreamer by :func:`register`, or through the gst-python loader.
+
+    :param name: the factory's name, as in gst-launch.
+    :param klass: GStreamer's classification, such as ``Filter/Analyzer/Video``.
+    :raises RegistrationError: for a name that GStreamer does not take, or a class that is none.
+    """
+    if not _NAME.match(name):
+        raise RegistrationError(
+            f"{name!r} cannot name an element", hint="lower-case letters, digits, - and _"
+        )
+
+    def name_class(cls: C) -> C:
+        if not (isinstance(cls, type) and issubclass(cls, Gst.Element)):
+            raise RegistrationError(f"@element({name!r}) needs a subclass of MetaTransform")
+        cls.set_metadata(long_name or name, klass, description, author)
+        cls._ds_name = name
+        cls._ds_rank = rank
+        _declared[name] = cls
+        return cls
+
+    return name_class
+
+
+def _load(target: str) -> type[Any]:
+    module, _, attribute = target.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except AttributeError as error:
+        raise RegistrationError(f"{target}: {error}") from error
+    if not (isinstance(found, type) and hasattr(found, "_ds_name")):
+        raise RegistrationError(f"{target} is no class made with @element")
+    return found
+
+
+def _entry_classes(entry: EntryPoint) -> Iterator[type[Any]]:
+    value = entry.load()
+    table = getattr(value, "ELEMENTS", None)
+    if table is None:
+        if not hasattr(value, "_ds_name"):
+            raise RegistrationError(f"entry point {entry.name} = {entry.value} is no element")
+        yield value
+        return
+    for target in table.values():
+        yield _load(target)
+
+
+def entry_classes(on_error: Callable[[EntryPoint, Exception], None]) -> Iterator[type[Any]]:
+    """Element classes of all installed packages; a broken one is told and left out."""
+    for entry in entry_points(group=GROUP):
+        try:
+            yield from _entry_classes(entry)
+        except Exception as error:  # noqa: BLE001 -- reported; others still load
+            on_error(entry, error)
+
+
+def register(*what: type[Any] | str) -> None:
+    """Make elements known to GStreamer in this process.
+
+    :param what: classes made with :func:`element`, or names of such classes or of installed
+        elements. Without arguments: every element declared so far and every installed one.
+    :raises RegistrationError: if one is unknown or cannot be loaded or registered.
+    """
+    Gst.init(None)
+    if not what:
+
+        def refuse(entry: EntryPoint, error: Exception) -> None:
+            raise RegistrationError(f"entry point {entry.name} = {entry.value}: {error}") from error
+
+        for cls in [*entry_classes(refuse), *_declared.values()]:
+            _register(cls, None)
+        return
+    for item in what:
+        if isinstance(item, str):
+            item = _by_name(item)
+        if not hasattr(item, "_ds_name"):
+            raise RegistrationError(f"{item!r} was not made with @element")
+        _register(item, None)
+
+
+def _by_name(name: str) -> type[Any]:
+    if name in _declared:
+        return _declared[name]
+    for cls in entry_classes(lambda entry, error: None):
+        if cls._ds_name == name:
+            return cls
+    raise RegistrationError(f"no element named {name!r} is declared or installed")
+
+
+def _register(cls: type[Any], plugin: Any) -> None:
+    name = cls._ds_name
+    if _registered.get(name) is cls:
+        return
+    if not Gst.Element.register(plugin, name, getattr(cls, "_ds_rank", 0), cls):
+        raise RegistrationError(f"GStreamer did not register {name}")
+    _registered[name] = cls
+
+
+def register_plugin() -> None:
+    """Called by the file that the gst-python loader imports: register all installed elements.
+
+    What cannot be loaded is reported on standard error; the others are registered.
+    """
+    Gst.init(None)
+    plugin = getattr(Gst, "__plugin__", None)
+
+    def report(entry: EntryPoint, error: Exception) -> None:
+        print(f"dselements: {entry.name} = {entry.value} cannot be loaded:", file=sys.stderr)
+        traceback.print_exception(type(error), error, error.__traceback__)
+
+    for cls in entry_classes(report):
+        try:
+            _register(cls, plugin)
+        except RegistrationError as error:
+            print(f"dselements: {error}", file=sys.stderr)

@@ -1,0 +1,295 @@
+"""The base class of elements that read and edit metadata."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, ClassVar
+
+import gi
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstBase", "1.0")
+from gi.repository import GObject, Gst, GstBase  # noqa: E402
+
+from .._core import _native, load  # noqa: E402
+from ..errors import NoBatchMetaError, PropertyValueError  # noqa: E402
+from ..meta.batch import Batch  # noqa: E402
+from ..surface.format import VideoFormat  # noqa: E402
+from ..surface.system import SystemSurfaces  # noqa: E402
+from .caps import ANY_VIDEO, templates, video_format  # noqa: E402
+from .log import Log  # noqa: E402
+from .policy import DROP, ON_ERROR, RateLimit, post_error, post_warning  # noqa: E402
+from .properties import Property  # noqa: E402
+from .stats import Stats  # noqa: E402
+
+__all__ = ["MetaTransform"]
+
+Gst.init(None)
+
+_DROPPED = Gst.FlowReturn.CUSTOM_SUCCESS  # GST_BASE_TRANSFORM_FLOW_DROPPED
+_OK = Gst.FlowReturn.OK
+_READ_ONLY = GObject.ParamFlags.READABLE
+
+
+class MetaTransform(GstBase.BaseTransform):  # type: ignore[misc]
+    """An element that handles the NvDsBatchMeta of every buffer in place.
+
+    Override :meth:`process`. It gets a :class:`~dselements.Batch` that is good for that call
+    only; edits are committed when it returns. Return ``ds.DROP`` to drop the buffer.
+
+    The element owns the buffer while ``process`` runs: behind a tee, GStreamer copies a shared
+    buffer (and its metadata) first, so that no branch sees the edits of another.
+
+    Overridable: :meth:`start`, :meth:`stop`, :meth:`configure`, :meth:`caps_changed`.
+    Class attributes: ``caps`` (text of both pads' caps), ``create_meta`` (True: a buffer
+    without metadata is given a batch of one frame), ``requires_meta`` (True: a buffer without
+    metadata is an error instead of passing through).
+    """
+
+    __gtype_name__ = "DsMetaTransform"
+    __gstmetadata__ = ("dselements base", "Filter/Video", "Base of metadata elements", "dselements")
+    __gsttemplates__ = templates(ANY_VIDEO, ANY_VIDEO)
+    __gproperties__: ClassVar[dict[str, Any]] = {
+        "stats": (Gst.Structure, "stats", "Counters of buffers, objects, errors and time", _READ_ONLY),
+    }
+
+    caps: ClassVar[str] = ANY_VIDEO
+    create_meta: ClassVar[bool] = False
+    requires_meta: ClassVar[bool] = False
+    _ds_name: ClassVar[str] = "dsmetatransform"
+    _ds_properties: ClassVar[dict[str, Property[Any]]] = {}
+
+    on_error = Property(
+        "fail", choices=ON_ERROR, help="When process() raises: stop, drop the buffer, or pass it on"
+    )
+    max_latency_ms = Property(
+        0, min=0, help="Warn when process() takes longer than this many milliseconds; 0 is off"
+    )
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = {p.name: p for p in vars(cls).values() if isinstance(p, Property)}
+        for name in own:
+            if name in cls._ds_properties:
+                own[name].name = name  # an override of a default keeps the inherited GObject property
+        fresh = {n: p for n, p in own.items() if n not in cls._ds_properties}
+        cls._ds_properties = {**cls._ds_properties, **own}
+        # PyGObject's metaclass reads these right after this hook, when it registers the type.
+        declared = dict(vars(cls).get("__gproperties__", {}))
+        cls.__gproperties__ = {**declared, **{n: p.g_property() for n, p in fresh.items()}}
+        if "caps" in vars(cls) and "__gsttemplates__" not in vars(cls):
+            cls.__gsttemplates__ = templates(cls.caps, cls.caps)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.set_in_place(True)
+        self.set_passthrough(False)
+        self.video_info: VideoFormat | None = None
+        """Format of the frames in system memory; None for other memory."""
+        self._stats = Stats()
+        self._changed = True
+        self._limits = {"error": RateLimit(), "latency": RateLimit(), "setting": RateLimit()}
+        self._frame_num = 0
+        self._log: Log | None = None
+
+    # -- what users override -------------------------------------------------
+    def process(self, batch: Batch) -> object:
+        """Read and edit the metadata of one buffer; runs in the streaming thread.
+
+        :returns: None or True to pass the buffer on, ``ds.DROP`` (False) to drop it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no process()")
+
+    def start(self) -> None:
+        """Called before the first buffer, at READY → PAUSED. Raise to refuse."""
+
+    def stop(self) -> None:
+        """Called after the last buffer, at PAUSED → READY."""
+
+    def configure(self) -> None:
+        """Called at start and, between two buffers, after properties have changed.
+
+        Raise to refuse: at start that is an error; while playing it is a warning, and the
+        element goes on with what it had.
+        """
+
+    def caps_changed(self) -> None:
+        """Called when the format was negotiated; ``self.video_info`` is set. Raise to refuse."""
+
+    # -- helpers ---------------------------------------------------------------
+    @property
+    def log(self) -> Log:
+        """This element's category in the debug log."""
+        if self._log is None:
+            self._log = Log(self._ds_name, self)
+        return self._log
+
+    def post_element_message(self, name: str, **fields: Any) -> None:
+        """Post an element message on the bus: a structure of this name and fields."""
+        structure = Gst.Structure.new_empty(name)
+        for key, value in fields.items():
+            structure.set_value(key.replace("_", "-"), value)
+        self.post_message(Gst.Message.new_element(self, structure))
+
+    # -- GObject -----------------------------------------------------------------
+    def do_get_property(self, pspec: Any) -> Any:
+        declared = self._ds_properties.get(pspec.name)
+        if declared is not None:
+            return getattr(self, declared.attribute)
+        if pspec.name == "stats":
+            return self._stats.structure(self._ds_name)
+        raise AttributeError(f"unknown property {pspec.name}")
+
+    def do_set_property(self, pspec: Any, value: Any) -> None:
+        declared = self._ds_properties.get(pspec.name)
+        if declared is None or not declared.writable:
+            raise AttributeError(f"unknown property {pspec.name}")
+        try:
+            checked = declared.check(value)
+        except PropertyValueError as error:
+            # Raising here would only be printed; the old value stays.
+            self._warn("setting", error, f"setting {pspec.name}")
+            return
+        self.__dict__[declared._slot] = checked
+        self._property_changed(declared)
+
+    def _property_changed(self, declared: Property[Any]) -> None:
+        self._changed = True
+
+    # -- GstBaseTransform --------------------------------------------------------
+    def do_start(self) -> bool:
+        self._stats = Stats()
+        self._frame_num = 0
+        try:
+            load()
+            self._changed = False
+            self.configure()
+            self.start()
+        except Exception as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
+            post_error(self, error, "starting")
+            return False
+        return True
+
+    def do_stop(self) -> bool:
+        try:
+            self.stop()
+        except Exception as error:  # noqa: BLE001 -- posted
+            self._warn("error", error, "stopping")
+        return True
+
+    def do_set_caps(self, incaps: Any, outcaps: Any) -> bool:
+        try:
+            self.video_info = video_format(incaps)
+            self.caps_changed()
+        except Exception as error:  # noqa: BLE001 -- posted
+            post_error(self, error, f"taking caps {incaps.to_string()}")
+            return False
+        return True
+
+    def do_transform_ip(self, buffer: Any) -> Any:
+        try:
+            return self._handle(hash(buffer))
+        except Exception as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
+            return self._failed(error)
+
+    def _handle(self, address: int) -> Any:
+        _native.pin_thread()
+        stats = self._stats
+        stats.buffers += 1
+        if self._changed:
+            self._reconfigure()
+        batch_meta = _native.buffer_batch_meta(address)
+        created = False
+        if not batch_meta:
+            if not self.create_meta:
+                stats.no_meta += 1
+                if self.requires_meta:
+                    raise NoBatchMetaError(f"{self.get_name()} got a buffer without NvDsBatchMeta")
+                return _OK
+            batch_meta = _native.create_batch(1, address)
+            created = True
+        info = self.video_info
+        batch = Batch(
+            batch_meta,
+            buffer=address,
+            surfaces=None if info is None else SystemSurfaces(address, info),
+        )
+        began = time.perf_counter_ns()
+        try:
+            if created:
+                self.add_frames(batch)
+            verdict = self.process(batch)
+            batch.commit()
+        finally:
+            taken = time.perf_counter_ns() - began
+            stats.took(taken)
+            batch.close()
+        stats.count(batch.stats)
+        if self.max_latency_ms and taken > self.max_latency_ms * 1_000_000:
+            self._too_slow(taken)
+        if verdict is DROP:
+            stats.dropped += 1
+            return _DROPPED
+        return _OK
+
+    def add_frames(self, batch: Batch) -> None:
+        """Fill a batch that this element created: one frame, with time stamp and size."""
+        pts, *_ = _native.buffer_info(batch.buffer)
+        info = self.video_info
+        width, height = (info.width, info.height) if info is not None else self._caps_size()
+        batch.add_frame(
+            frame_num=self._frame_num,
+            buf_pts=pts,
+            source_frame_width=width,
+            source_frame_height=height,
+            pipeline_width=width,
+            pipeline_height=height,
+        )
+        self._frame_num += 1
+
+    def _caps_size(self) -> tuple[int, int]:
+        caps = self.sinkpad.get_current_caps()
+        if caps is None:
+            return 0, 0
+        structure = caps.get_structure(0)
+        return structure.get_int("width")[1], structure.get_int("height")[1]
+
+    # -- failing -------------------------------------------------------------------
+    def _reconfigure(self) -> None:
+        self._changed = False
+        try:
+            self.configure()
+        except Exception as error:  # noqa: BLE001 -- posted; the element goes on as it was
+            self._warn("setting", error, "applying properties; the old ones stay in force")
+
+    def _failed(self, error: Exception) -> Any:
+        self._stats.errors += 1
+        doing = f"{type(self).__name__}.process"
+        policy = self.on_error
+        if policy == "fail":
+            post_error(self, error, doing)
+            return Gst.FlowReturn.ERROR
+        self._warn("error", error, doing)
+        if policy == "drop":
+            self._stats.dropped += 1
+            return _DROPPED
+        return _OK
+
+    def _warn(self, kind: str, error: Exception, doing: str) -> None:
+        limit = self._limits[kind]
+        if limit.allows():
+            post_warning(self, error, doing, limit.take())
+
+    def _too_slow(self, taken_ns: int) -> None:
+        self._stats.late += 1
+        process = type(self).process
+        place = process.__code__
+        self._warn(
+            "latency",
+            TimeoutError(
+                f"{process.__qualname__} ({place.co_filename}:{place.co_firstlineno}) took "
+                f"{taken_ns / 1e6:.1f} ms of {self.max_latency_ms} ms; a slow process() stalls "
+                "every stream"
+            ),
+            "max-latency-ms",
+        )

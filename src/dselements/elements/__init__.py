@@ -1,0 +1,15 @@
+"""The elements that come with dselements, one folder each, loaded when asked for."""
+
+from __future__ import annotations
+
+__all__ = ["ELEMENTS"]
+
+ELEMENTS: dict[str, str] = {
+    "dspythonfilter": "dselements.elements.pythonfilter.element:PythonFilter",
+    "dssynth": "dselements.elements.synth.element:Synth",
+    "dsmux": "dselements.elements.mux.element:Mux",
+    "dsdemux": "dselements.elements.demux.element:Demux",
+    "dsinfer": "dselements.elements.infer.element:Infer",
+    "dsosd": "dselements.elements.osd.element:Osd",
+}
+"""Factory name → module:class."""
