@@ -206,7 +206,7 @@ class MetaTransform(GstBase.BaseTransform):  # type: ignore[misc]
                 if self.requires_meta:
                     raise NoBatchMetaError(f"{self.get_name()} got a buffer without NvDsBatchMeta")
                 return _OK
-            batch_meta = _native.create_batch(1, address)
+            batch_meta = _native.create_batch(self.max_frames(), address)
             created = True
         info = self.video_info
         batch = Batch(
@@ -217,7 +217,7 @@ class MetaTransform(GstBase.BaseTransform):  # type: ignore[misc]
         began = time.perf_counter_ns()
         try:
             if created:
-                self.add_frames(batch)
+                self._add_frames(batch, address)
             verdict = self.process(batch)
             batch.commit()
         finally:
@@ -232,19 +232,30 @@ class MetaTransform(GstBase.BaseTransform):  # type: ignore[misc]
             return _DROPPED
         return _OK
 
-    def add_frames(self, batch: Batch) -> None:
-        """Fill a batch that this element created: one frame, with time stamp and size."""
-        pts, *_ = _native.buffer_info(batch.buffer)
+    def max_frames(self) -> int:
+        """Most frames of a batch that this element creates."""
+        return 1
+
+    def frame_specs(self, **common: Any) -> list[dict[str, Any]]:
+        """Fields of the frames of a batch that this element creates; one frame by default.
+
+        :param common: time stamp, frame number and size of this buffer.
+        """
+        return [common]
+
+    def _add_frames(self, batch: Batch, address: int) -> None:
+        pts, *_ = _native.buffer_info(address)
         info = self.video_info
         width, height = (info.width, info.height) if info is not None else self._caps_size()
-        batch.add_frame(
+        for fields in self.frame_specs(
             frame_num=self._frame_num,
             buf_pts=pts,
             source_frame_width=width,
             source_frame_height=height,
             pipeline_width=width,
             pipeline_height=height,
-        )
+        ):
+            batch.add_frame(**fields)
         self._frame_num += 1
 
     def _caps_size(self) -> tuple[int, int]:

@@ -6,13 +6,13 @@ import queue
 import threading
 import time
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import msgspec
 
 from ...errors import AssetError
 from ...meta.batch import Batch
-from ...meta.jsonl import frame_record
+from ...meta.jsonl import FrameRecord, frame_record
 
 # Records waiting for the disk; a full queue makes the pipeline wait, so no line is lost.
 QUEUE_SIZE = 1024
@@ -31,7 +31,7 @@ class Recorder:
         self.started: float | None = None
         self.ended = 0.0
         self.error: OSError | None = None
-        self._queue: queue.Queue[list[dict[str, Any]] | None] = queue.Queue(QUEUE_SIZE)
+        self._queue: queue.Queue[list[FrameRecord] | None] = queue.Queue(QUEUE_SIZE)
         self._thread = threading.Thread(target=self._write, name="dselements-recorder")
 
     def start(self) -> None:
@@ -51,7 +51,7 @@ class Recorder:
             self.started = time.perf_counter()
         records = [frame_record(frame) for frame in batch.frames]
         self.frames += len(records)
-        self.objects += sum(len(record["objects"]) for record in records)
+        self.objects += sum(len(record.objects) for record in records)
         self.ended = time.perf_counter()
         self._queue.put(records)
 
