@@ -21,13 +21,6 @@ cdef extern from "<string.h>" nogil:
     char* strdup(const char*)
 
 
-cdef extern from "<pthread.h>" nogil:
-    ctypedef unsigned int pthread_key_t
-    int pthread_key_create(pthread_key_t* key, void (*destructor)(void*) noexcept)
-    int pthread_setspecific(pthread_key_t key, const void* value)
-    void* pthread_getspecific(pthread_key_t key)
-
-
 cdef extern from *:
     """
     #define DS_ADD(target, value) __atomic_add_fetch(&(target), (value), __ATOMIC_SEQ_CST)

@@ -3,40 +3,44 @@
 # A thread that Python did not start gets a new thread state for every call into Python, and
 # loses it after. One extra PyGILState_Ensure keeps it: a callback then costs a quarter.
 
-cdef extern from "Python.h" nogil:
-    ctypedef enum PyGILState_STATE:
-        pass
-    PyGILState_STATE PyGILState_Ensure()
-    void PyGILState_Release(PyGILState_STATE)
-    int Py_IsInitialized()
-
 cdef extern from *:
     """
-    static void ds_unpin(void *value) {
-        /* Runs in the ending thread. The interpreter may be gone by then. */
-        if (value == NULL || !Py_IsInitialized() || *(volatile int *)value == 0) return;
-        PyGILState_STATE state = PyGILState_Ensure();
-        PyGILState_Release(state);
-        PyGILState_Release(PyGILState_UNLOCKED);
+    extern int __cxa_thread_atexit_impl(void (*)(void *), void *, void *);
+    static __thread int ds_pinned;
+    static int ds_interpreter_alive = 1;
+    static long ds_threads_pinned;
+
+    /* Runs in the ending thread, while its thread-specific values still stand: a pthread key's
+       destructor would find Python's own key cleared already. */
+    static void ds_unpin(void *unused) {
+        (void)unused;
+        DS_ADD(ds_threads_pinned, -1);
+        if (!__atomic_load_n(&ds_interpreter_alive, __ATOMIC_SEQ_CST) || !Py_IsInitialized())
+            return;
+        PyGILState_Ensure();
+        PyGILState_Release(PyGILState_LOCKED);    /* this call's own */
+        PyGILState_Release(PyGILState_UNLOCKED);  /* the one of ds_pin */
+    }
+    static int ds_pin(void) {
+        if (ds_pinned) return 1;
+        if (__cxa_thread_atexit_impl(ds_unpin, NULL, &ds_interpreter_alive)) return 0;
+        PyGILState_Ensure();
+        ds_pinned = 1;
+        DS_ADD(ds_threads_pinned, 1);
+        return 1;
+    }
+    static int ds_is_pinned(void) { return ds_pinned; }
+    static long ds_pinned_threads(void) { return DS_GET(ds_threads_pinned); }
+    static void ds_forget_threads(void) {
+        __atomic_store_n(&ds_interpreter_alive, 0, __ATOMIC_SEQ_CST);
     }
     """
-    void ds_unpin(void*) noexcept nogil
+    int ds_pin()
+    int ds_is_pinned()
+    long ds_pinned_threads()
+    void ds_forget_threads()
 
-cdef pthread_key_t pin_key
 cdef bint pin_ready = False
-cdef long threads_pinned = 0
-cdef int interpreter_alive = 1
-
-
-cdef void _unpin(void* value) noexcept nogil:
-    DS_ADD(threads_pinned, -1)
-    ds_unpin(value)
-
-
-def _forget_threads():
-    """At interpreter exit: threads that end later must not touch Python."""
-    global interpreter_alive
-    interpreter_alive = 0
 
 
 def pin_thread():
@@ -46,7 +50,7 @@ def pin_thread():
     one already. It is released when the thread ends.
     """
     global pin_ready
-    if pin_ready and pthread_getspecific(pin_key) != NULL:
+    if ds_is_pinned():
         return True
     import threading
 
@@ -56,17 +60,16 @@ def pin_thread():
     if not pin_ready:
         import atexit
 
-        if pthread_key_create(&pin_key, _unpin) != 0:
-            return False
+        # At interpreter exit: threads that end later must not touch Python.
         atexit.register(_forget_threads)
         pin_ready = True
-    if pthread_setspecific(pin_key, <void*>&interpreter_alive) != 0:
-        return False
-    PyGILState_Ensure()
-    DS_ADD(threads_pinned, 1)
-    return True
+    return bool(ds_pin())
+
+
+def _forget_threads():
+    ds_forget_threads()
 
 
 def pinned_threads():
     """Threads that hold a lasting thread state now."""
-    return DS_GET(threads_pinned)
+    return ds_pinned_threads()

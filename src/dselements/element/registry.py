@@ -7,6 +7,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
@@ -73,25 +74,34 @@ def _load(target: str) -> type[Any]:
     return found
 
 
-def _entry_classes(entry: EntryPoint) -> Iterator[type[Any]]:
+def _loaders(entry: EntryPoint) -> list[tuple[str, Callable[[], type[Any]]]]:
+    """What an entry point offers: a description and a function that loads the class."""
     value = entry.load()
     table = getattr(value, "ELEMENTS", None)
+    where = f"{entry.name} = {entry.value}"
     if table is None:
         if not hasattr(value, "_ds_name"):
-            raise RegistrationError(f"entry point {entry.name} = {entry.value} is no element")
-        yield value
-        return
-    for target in table.values():
-        yield _load(target)
+            raise RegistrationError(f"entry point {where} is no element")
+        return [(where, lambda: value)]
+    return [(f"{where}, {target}", partial(_load, target)) for target in table.values()]
 
 
-def entry_classes(on_error: Callable[[EntryPoint, Exception], None]) -> Iterator[type[Any]]:
-    """Element classes of all installed packages; a broken one is told and left out."""
+def entry_classes(on_error: Callable[[str, Exception], None]) -> Iterator[type[Any]]:
+    """Element classes of all installed packages.
+
+    :param on_error: told what could not be loaded and why; the others still come.
+    """
     for entry in entry_points(group=GROUP):
         try:
-            yield from _entry_classes(entry)
+            loaders = _loaders(entry)
         except Exception as error:  # noqa: BLE001 -- reported; others still load
-            on_error(entry, error)
+            on_error(f"{entry.name} = {entry.value}", error)
+            continue
+        for where, load in loaders:
+            try:
+                yield load()
+            except Exception as error:  # noqa: BLE001 -- reported; others still load
+                on_error(where, error)
 
 
 def register(*what: type[Any] | str) -> None:
@@ -104,8 +114,8 @@ def register(*what: type[Any] | str) -> None:
     Gst.init(None)
     if not what:
 
-        def refuse(entry: EntryPoint, error: Exception) -> None:
-            raise RegistrationError(f"entry point {entry.name} = {entry.value}: {error}") from error
+        def refuse(where: str, error: Exception) -> None:
+            raise RegistrationError(f"entry point {where}: {error}") from error
 
         for cls in [*entry_classes(refuse), *_declared.values()]:
             _register(cls, None)
@@ -121,10 +131,13 @@ def register(*what: type[Any] | str) -> None:
 def _by_name(name: str) -> type[Any]:
     if name in _declared:
         return _declared[name]
-    for cls in entry_classes(lambda entry, error: None):
+    broken: list[str] = []
+    for cls in entry_classes(lambda where, error: broken.append(f"{where}: {error}")):
         if cls._ds_name == name:
             return cls
-    raise RegistrationError(f"no element named {name!r} is declared or installed")
+    raise RegistrationError(
+        f"no element named {name!r} is declared or installed", hint="; ".join(broken)
+    )
 
 
 def _register(cls: type[Any], plugin: Any) -> None:
@@ -144,8 +157,8 @@ def register_plugin() -> None:
     Gst.init(None)
     plugin = getattr(Gst, "__plugin__", None)
 
-    def report(entry: EntryPoint, error: Exception) -> None:
-        print(f"dselements: {entry.name} = {entry.value} cannot be loaded:", file=sys.stderr)
+    def report(where: str, error: Exception) -> None:
+        print(f"dselements: {where} cannot be loaded:", file=sys.stderr)
         traceback.print_exception(type(error), error, error.__traceback__)
 
     for cls in entry_classes(report):
