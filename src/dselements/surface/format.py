@@ -6,6 +6,7 @@ formats have an even number of luma rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..errors import SurfaceError
@@ -51,7 +52,7 @@ class VideoFormat(NamedTuple):
     size: int
     """Bytes a frame."""
     matrix: str = "bt601"
-    """Colour matrix of YUV formats: ``bt601`` or ``bt709``."""
+    """Colour matrix of YUV formats: ``bt601``, ``bt709``, ``bt2020``, ``smpte240m`` or ``fcc``."""
     full_range: bool = False
     """True if luma uses 0 to 255 instead of 16 to 235."""
 
@@ -61,8 +62,8 @@ class VideoFormat(NamedTuple):
     ) -> VideoFormat:
         """Describe frames of a format and size, with GStreamer's default strides.
 
-        :param colorimetry: GStreamer's text, such as ``bt709`` or ``2:4:5:1``; when None, HD
-            (720 rows and more) is BT.709 and less is BT.601, as GStreamer assumes.
+        :param colorimetry: GStreamer's text, such as ``bt709`` or ``2:4:5:1``; when None, what
+            GStreamer assumes: BT.601 up to 576 rows, BT.709 above.
         :raises SurfaceError: for other formats, and sizes below 1.
         """
         if format not in FORMATS:
@@ -84,7 +85,7 @@ class VideoFormat(NamedTuple):
         half_w, half_h = (width + 1) // 2, (height + 1) // 2
         start = stride * rows
         if format in ("NV12", "NV21"):
-            chroma = (Plane(start, stride, half_w, half_h, 2),)
+            chroma: tuple[Plane, ...] = (Plane(start, stride, half_w, half_h, 2),)
             size = start + stride * rows // 2
         else:
             half = _up(_up(width, 2) // 2, 4)
@@ -103,15 +104,44 @@ class VideoFormat(NamedTuple):
         """Order of a packed format's bytes, such as ``BGRx``; empty for planar ones."""
         return PACKED.get(self.format, "")
 
+    def with_strides(self, offsets: Sequence[int], strides: Sequence[int]) -> VideoFormat:
+        """The same frame with its planes elsewhere, as a buffer's GstVideoMeta says.
+
+        :raises SurfaceError: if they do not fit this format.
+        """
+        if len(offsets) != len(self.planes) or len(strides) != len(self.planes):
+            raise SurfaceError(
+                f"{self.format} has {len(self.planes)} planes, the buffer describes {len(strides)}",
+                hint="insert videoconvert",
+            )
+        planes = []
+        for plane, offset, stride in zip(self.planes, offsets, strides, strict=True):
+            if offset < 0 or stride < plane.width * plane.channels:
+                raise SurfaceError(
+                    f"a row of {self.format} {self.width}x{self.height} does not fit the buffer's "
+                    f"stride of {stride} bytes",
+                    hint="insert videoconvert",
+                )
+            planes.append(plane._replace(offset=offset, stride=stride))
+        ends = [p.offset + p.stride * (p.height - 1) + p.width * p.channels for p in planes]
+        return self._replace(planes=tuple(planes), size=max(ends))
+
+
+# GstVideoColorMatrix of gst/video/video-color.h; others are rare and taken by size.
+_MATRICES = {"2": "fcc", "3": "bt709", "4": "bt601", "5": "smpte240m", "6": "bt2020"}
+# The matrix of each named colorimetry there is for YUV.
+_NAMED = {
+    "bt601": "bt601", "bt709": "bt709", "smpte240m": "smpte240m", "bt2020": "bt2020",
+    "bt2020-10": "bt2020", "bt2100-pq": "bt2020", "bt2100-hlg": "bt2020",
+}  # fmt: skip
+
 
 def _colorimetry(text: str | None, height: int) -> tuple[str, bool]:
-    if text:
-        if text.startswith("bt709"):
-            return "bt709", False
-        if text.startswith("bt601"):
-            return "bt601", False
-        parts = text.split(":")
-        if len(parts) == 4 and all(p.isdigit() for p in parts):
-            # GstVideoColorRange 1 is 0-255; GstVideoColorMatrix 3 is BT.709, 4 is BT.601.
-            return ("bt709" if parts[1] == "3" else "bt601"), parts[0] == "1"
-    return ("bt709" if height >= 720 else "bt601"), False
+    assumed = "bt601" if height <= 576 else "bt709"
+    if not text:
+        return assumed, False
+    parts = text.split(":")
+    if len(parts) == 4:
+        # GstVideoColorRange 1 is 0 to 255, 2 is 16 to 235.
+        return _MATRICES.get(parts[1], assumed), parts[0] == "1"
+    return _NAMED.get(text, assumed), False

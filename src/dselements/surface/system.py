@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import weakref
 from typing import Any
 
@@ -10,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import _native
-from ..errors import SurfaceError
-from .convert import to_rgb
+from ..errors import NonFiniteValueError, SurfaceError
+from .convert import to_rgb, to_rgba
 from .format import VideoFormat
+from .video_meta import strides_of
 
 __all__ = ["Surface", "SystemSurfaces"]
 
@@ -36,6 +38,14 @@ class _Mapped:
         }
 
 
+def _tell_kept(views: int) -> None:
+    log.warning(
+        "views of %d frames were kept beyond process(); their memory stays mapped until the "
+        "views are gone, and elements downstream must copy it to write: keep array.copy()",
+        views,
+    )
+
+
 class Surface:
     """Pixels of one frame.
 
@@ -44,23 +54,37 @@ class Surface:
         with frame.surface(write=True) as surface:
             surface.array[:10] = 255          # the frame's own memory
 
-    Views must not be kept beyond ``with``: they would hold the frame's memory, and elements
-    downstream could not write to it. One that is kept stays valid (it keeps the memory mapped)
-    and is logged.
+    Views are good while the surface is open. After close() the surface itself raises
+    SurfaceError. A view that is kept stays valid (it keeps the memory mapped, so that nothing
+    reads freed memory), but the frame is then shared: one that is still alive when ``process``
+    has returned is logged.
+
+    :param memory: the mapped memory; the surface closes it.
+    :param info: format, size and strides of the frame in it.
+    :raises SurfaceError: if the memory is smaller than the frame.
     """
 
-    def __init__(self, memory: _native.MemoryMap, info: VideoFormat) -> None:
+    def __init__(
+        self,
+        memory: _native.MemoryMap,
+        info: VideoFormat,
+        kept: list[weakref.ref[_Mapped]] | None = None,
+    ) -> None:
         if memory.size < info.size:
             raise SurfaceError(
                 f"a frame of {info.format} {info.width}x{info.height} needs {info.size} bytes, "
                 f"its memory has {memory.size}",
-                hint="its rows may be padded in another way: insert videoconvert",
+                hint="its planes may be laid out in another way: insert videoconvert",
             )
-        self.format = info.format
+        self.format = info
+        """Format, size, strides and colorimetry."""
         self.width = info.width
+        """Pixels."""
         self.height = info.height
-        self.info = info
+        """Pixels."""
         self.writable = memory.writable
+        """True if the views can be written."""
+        self._kept = kept
         self._mapped: _Mapped | None = _Mapped(memory)
         self._bytes: Pixels | None = np.asarray(self._mapped)
 
@@ -76,52 +100,61 @@ class Surface:
 
     @property
     def planes(self) -> list[Pixels]:
-        """Views of the planes: uint8 (rows, samples) or (rows, samples, channels)."""
+        """Views of the planes: uint8 (rows, samples) or (rows, samples, channels).
+
+        NV12 and NV21: luma (height, width), chroma (height / 2, width / 2, 2), rounded up; I420
+        and YV12: luma and two chroma planes (height / 2, width / 2), in memory order.
+
+        :raises SurfaceError: after close().
+        """
         data = self._data()
         views = []
-        for plane in self.info.planes:
+        for plane in self.format.planes:
             shape: tuple[int, ...] = (plane.height, plane.width)
             strides: tuple[int, ...] = (plane.stride, plane.channels)
             if plane.channels > 1:
                 shape, strides = (*shape, plane.channels), (*strides, 1)
-            views.append(
-                np.lib.stride_tricks.as_strided(
-                    data[plane.offset :], shape, strides, writeable=self.writable
-                )
-            )
+            view: Pixels = np.ndarray(shape, np.uint8, data, plane.offset, strides)
+            views.append(view)
         return views
 
     @property
     def array(self) -> Pixels:
         """View of a packed format: uint8 (height, width, channels), or (height, width) for GRAY8.
 
-        :raises SurfaceError: for planar formats; use :attr:`planes` or :meth:`rgb`.
+        :raises SurfaceError: after close(), and for planar formats; use :attr:`planes` or
+            :meth:`rgb`.
         """
-        if not self.info.packed:
+        if not self.format.packed:
             self._data()
             raise SurfaceError(
-                f"{self.format} has {len(self.info.planes)} planes", hint="use planes or rgb()"
+                f"{self.format.format} has {len(self.format.planes)} planes",
+                hint="use planes or rgb()",
             )
         return self.planes[0]
 
     def rgb(self) -> Pixels:
         """A copy as uint8 (height, width, 3): red, green, blue."""
-        return to_rgb(self.planes, self.info)
+        return to_rgb(self.planes, self.format)
 
     def rgba(self) -> Pixels:
         """A copy as uint8 (height, width, 4); alpha is 255 where the format has none."""
-        out = np.empty((self.height, self.width, 4), np.uint8)
-        out[..., :3] = self.rgb()
-        at = self.info.order.find("A")
-        out[..., 3] = self.array[..., at] if at >= 0 else 255
-        return out
+        return to_rgba(self.planes, self.format)
 
-    def crop(self, left: float, top: float, width: float, height: float) -> Pixels:
-        """View of a box (pixels), cut at the frame's borders; packed formats only."""
-        x0, y0 = max(int(left), 0), max(int(top), 0)
-        x1 = min(int(np.ceil(left + width)), self.width)
-        y1 = min(int(np.ceil(top + height)), self.height)
-        return self.array[y0 : max(y1, y0), x0 : max(x1, x0)]
+    def crop(self, rect: tuple[float, float, float, float]) -> Pixels:
+        """View of a box, cut at the frame's borders; packed formats only.
+
+        :param rect: left, top, width, height in pixels; pixels that it touches are in.
+        :returns: uint8 (rows, columns, channels); (0, columns) or (rows, 0) if it is outside.
+        :raises NonFiniteValueError: for NaN.
+        :raises SurfaceError: after close(), and for planar formats.
+        """
+        left, top, width, height = (float(v) for v in rect)
+        if any(math.isnan(v) for v in (left, top, width, height)):
+            raise NonFiniteValueError(f"the box {tuple(rect)} holds NaN")
+        x0, x1 = _span(left, left + width, self.width)
+        y0, y1 = _span(top, top + height, self.height)
+        return self.array[y0:y1, x0:x1]
 
     def close(self) -> None:
         """Give the memory back. Safe to call again."""
@@ -133,11 +166,10 @@ class Surface:
         del mapped
         if alive() is None:
             memory.close()
+        elif self._kept is not None:
+            self._kept.append(alive)  # a local of process() dies with it; look again after that
         else:
-            log.warning(
-                "a view of a frame was kept beyond its surface; its memory stays mapped until "
-                "the view is gone: copy what you keep"
-            )
+            _tell_kept(1)
 
     def __enter__(self) -> Surface:
         self._data()
@@ -148,38 +180,73 @@ class Surface:
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else ("writable" if self.writable else "read-only")
-        return f"<Surface {self.format} {self.width}x{self.height} {state}>"
+        return f"<Surface {self.format.format} {self.width}x{self.height} {state}>"
+
+
+def _span(low: float, high: float, limit: int) -> tuple[int, int]:
+    """Whole pixels from low to high within 0 to limit."""
+    first = math.floor(min(max(low, 0), limit))
+    last = math.ceil(min(max(high, 0), limit))
+    return first, max(last, first)
 
 
 class SystemSurfaces:
     """Finds the pixels of a buffer's frames.
 
-    A buffer with several memories has one for each frame, ``batch_id`` is its index; a buffer
-    of one frame may have any number of memories' worth of pixels in its first.
+    A buffer of several frames has one memory for each, ``batch_id`` is its index. Strides and
+    offsets are GStreamer's defaults unless the buffer's GstVideoMeta gives others.
+
+    :param buffer: address of the GstBuffer; it must outlive this.
+    :param info: format and size of every frame, from the caps.
     """
 
-    __slots__ = ("_buffer", "_info", "_open")
+    __slots__ = ("_asked", "_buffer", "_info", "_kept", "_open")
 
     def __init__(self, buffer: int, info: VideoFormat) -> None:
         self._buffer = buffer
         self._info = info
+        self._asked = False
         self._open: list[weakref.ref[Surface]] = []
+        self._kept: list[weakref.ref[_Mapped]] = []
 
     def size(self, batch_id: int) -> tuple[int, int]:
         """Width and height of every frame, pixels."""
         return self._info.width, self._info.height
 
     def surface(self, frame_row: int, batch_id: int, write: bool) -> Surface:
-        """Pixels of one frame. :raises SurfaceError: if they cannot be reached or written."""
+        """Pixels of one frame.
+
+        :raises SurfaceError: if they cannot be reached, or the frame is shared and cannot be
+            written.
+        """
+        if not self._asked:
+            self._read_strides()
         memory = _native.MemoryMap(self._buffer, batch_id, write)
-        surface = Surface(memory, self._info)
+        surface = Surface(memory, self._info, self._kept)
         self._open.append(weakref.ref(surface))
         return surface
 
+    def _read_strides(self) -> None:
+        found = strides_of(self._buffer)
+        if found is not None:
+            width, height, offsets, strides = found
+            if (width, height) != (self._info.width, self._info.height):
+                raise SurfaceError(
+                    f"the buffer holds {width}x{height} pixels, its caps say "
+                    f"{self._info.width}x{self._info.height}",
+                    hint="insert videoconvert",
+                )
+            self._info = self._info.with_strides(offsets, strides)
+        self._asked = True
+
     def close(self) -> None:
-        """Close surfaces that are still open."""
+        """Close surfaces that are still open, and log views that were kept."""
         for reference in self._open:
             surface = reference()
             if surface is not None:
                 surface.close()
         self._open.clear()
+        views = sum(reference() is not None for reference in self._kept)
+        self._kept.clear()
+        if views:
+            _tell_kept(views)
