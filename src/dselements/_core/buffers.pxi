@@ -147,50 +147,61 @@ def aggregator_finish(uintptr_t aggregator, uintptr_t buffer):
     return flow
 
 
+def buffer_drop_memory(uintptr_t buffer):
+    """Remove all memories of a buffer that the caller holds alone; False if it is shared.
+
+    Whoever took references to the memories before owns them alone then, and may write to them.
+    """
+    cdef void* b = _buffer_of(buffer)
+    if not api.is_writable(b):
+        return False
+    with nogil:
+        api.remove_all_memory(b)
+    return True
+
+
 cdef class MemoryMap:
     """One mapped GstMemory of a buffer; unmapped by close() or when collected.
 
-    :raises SurfaceError: if it cannot be mapped: for writing, buffer and memory must be
-        exclusively owned.
+    For writing, a memory that other buffers share is copied into this buffer first.
+
+    :raises SurfaceError: if it cannot be mapped: for writing, the buffer must be held alone.
     """
 
     cdef GstMapInfo _info
-    cdef void* _memory
+    cdef void* _buffer
     cdef bint _write
 
     def __init__(self, uintptr_t buffer, uint32_t index, bint write):
         cdef void* b = _buffer_of(buffer)
-        cdef void* memory
         cdef int ok
-        if self._memory != NULL:
+        if self._buffer != NULL:
             raise ValueError("already mapped")
         if index >= api.n_memory(b):
             raise errors.SurfaceError(f"the buffer has {api.n_memory(b)} memories, none at {index}")
-        memory = api.peek_memory(b, index)
-        if write and not (api.is_writable(b) and api.is_writable(memory)):
+        if write and not api.is_writable(b):
             raise errors.SurfaceError(
                 "the frame is shared and cannot be written",
-                hint="put the element where it owns the buffer: no tee without a copy before it",
+                hint="use surface(write=True) inside process(), where the element owns the buffer",
             )
         memset(&self._info, 0, sizeof(GstMapInfo))
         with nogil:
-            ok = api.memory_map(memory, &self._info, MAP_READ | (MAP_WRITE if write else 0))
+            ok = api.buffer_map(b, index, 1, &self._info, MAP_READ | (MAP_WRITE if write else 0))
         if not ok:
             raise errors.SurfaceError("GStreamer could not map the frame's memory")
-        api.object_ref(memory)  # after the check of exclusive ownership: it would fail it
-        self._memory = memory
+        # The map holds a reference to the memory, not to the buffer: that one may end.
+        self._buffer = b
         self._write = write
 
     def __dealloc__(self):
         self._unmap()
 
     cdef void _unmap(self):
-        cdef void* memory = self._memory
-        if memory != NULL:
-            self._memory = NULL
+        cdef void* b = self._buffer
+        if b != NULL:
+            self._buffer = NULL
             with nogil:
-                api.memory_unmap(memory, &self._info)
-                api.object_unref(memory)
+                api.buffer_unmap(b, &self._info)
 
     def close(self):
         """Unmap; further uses of the address are invalid. Safe to call again."""
@@ -198,7 +209,7 @@ cdef class MemoryMap:
 
     @property
     def address(self):
-        if self._memory == NULL:
+        if self._buffer == NULL:
             raise errors.SurfaceError("the frame's memory is not mapped any more")
         return <uintptr_t>self._info.data
 
@@ -212,4 +223,4 @@ cdef class MemoryMap:
 
     @property
     def closed(self):
-        return self._memory == NULL
+        return self._buffer == NULL

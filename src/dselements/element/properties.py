@@ -78,7 +78,7 @@ class Property(Generic[T]):
     def __set_name__(self, owner: type, name: str) -> None:
         self.attribute = name
         self.name = name.replace("_", "-")
-        self._slot = f"_property_{name}"
+        self.slot = f"_property_{name}"
 
     @overload
     def __get__(self, instance: None, owner: type) -> Property[T]: ...
@@ -87,10 +87,10 @@ class Property(Generic[T]):
     def __get__(self, instance: Any, owner: type) -> Property[T] | T:
         if instance is None:
             return self
-        return cast(T, instance.__dict__.get(self._slot, self.default))
+        return cast(T, instance.__dict__.get(self.slot, self.default))
 
     def __set__(self, instance: Any, value: T) -> None:
-        instance.__dict__[self._slot] = self.check(value)
+        instance.__dict__[self.slot] = self.check(value)
         instance._property_changed(self)
         instance.notify(self.name)
 

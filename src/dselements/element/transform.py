@@ -12,11 +12,12 @@ gi.require_version("GstBase", "1.0")
 from gi.repository import GObject, Gst, GstBase  # noqa: E402
 
 from .._core import _native, load  # noqa: E402
-from ..errors import NoBatchMetaError, PropertyValueError  # noqa: E402
+from ..errors import NoBatchMetaError  # noqa: E402
 from ..meta.batch import Batch  # noqa: E402
 from ..surface.format import VideoFormat  # noqa: E402
 from ..surface.system import SystemSurfaces  # noqa: E402
 from .caps import ANY_VIDEO, templates, video_format  # noqa: E402
+from .declared import DeclaredProperties  # noqa: E402
 from .log import Log  # noqa: E402
 from .policy import DROP, ON_ERROR, RateLimit, post_error, post_warning  # noqa: E402
 from .properties import Property  # noqa: E402
@@ -31,7 +32,7 @@ _OK = Gst.FlowReturn.OK
 _READ_ONLY = GObject.ParamFlags.READABLE
 
 
-class MetaTransform(GstBase.BaseTransform):  # type: ignore[misc]
+class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[misc]
     """An element that handles the NvDsBatchMeta of every buffer in place.
 
     Override :meth:`process`. It gets a :class:`~dselements.Batch` that is good for that call
@@ -57,7 +58,6 @@ class MetaTransform(GstBase.BaseTransform):  # type: ignore[misc]
     create_meta: ClassVar[bool] = False
     requires_meta: ClassVar[bool] = False
     _ds_name: ClassVar[str] = "dsmetatransform"
-    _ds_properties: ClassVar[dict[str, Property[Any]]] = {}
 
     on_error = Property(
         "fail", choices=ON_ERROR, help="When process() raises: stop, drop the buffer, or pass it on"
@@ -65,20 +65,6 @@ class MetaTransform(GstBase.BaseTransform):  # type: ignore[misc]
     max_latency_ms = Property(
         0, min=0, help="Warn when process() takes longer than this many milliseconds; 0 is off"
     )
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        own = {p.name: p for p in vars(cls).values() if isinstance(p, Property)}
-        for name in own:
-            if name in cls._ds_properties:
-                own[name].name = name  # an override of a default keeps the inherited GObject property
-        fresh = {n: p for n, p in own.items() if n not in cls._ds_properties}
-        cls._ds_properties = {**cls._ds_properties, **own}
-        # PyGObject's metaclass reads these right after this hook, when it registers the type.
-        declared = dict(vars(cls).get("__gproperties__", {}))
-        cls.__gproperties__ = {**declared, **{n: p.g_property() for n, p in fresh.items()}}
-        if "caps" in vars(cls) and "__gsttemplates__" not in vars(cls):
-            cls.__gsttemplates__ = templates(cls.caps, cls.caps)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -133,25 +119,9 @@ class MetaTransform(GstBase.BaseTransform):  # type: ignore[misc]
 
     # -- GObject -----------------------------------------------------------------
     def do_get_property(self, pspec: Any) -> Any:
-        declared = self._ds_properties.get(pspec.name)
-        if declared is not None:
-            return getattr(self, declared.attribute)
         if pspec.name == "stats":
             return self._stats.structure(self._ds_name)
-        raise AttributeError(f"unknown property {pspec.name}")
-
-    def do_set_property(self, pspec: Any, value: Any) -> None:
-        declared = self._ds_properties.get(pspec.name)
-        if declared is None or not declared.writable:
-            raise AttributeError(f"unknown property {pspec.name}")
-        try:
-            checked = declared.check(value)
-        except PropertyValueError as error:
-            # Raising here would only be printed; the old value stays.
-            self._warn("setting", error, f"setting {pspec.name}")
-            return
-        self.__dict__[declared._slot] = checked
-        self._property_changed(declared)
+        return super().do_get_property(pspec)
 
     def _property_changed(self, declared: Property[Any]) -> None:
         self._changed = True

@@ -1,0 +1,145 @@
+"""The inner aggregator: waits for frames and makes the batch."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import gi
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstBase", "1.0")
+from gi.repository import Gst, GstBase  # noqa: E402
+
+from ..._core import _native, load  # noqa: E402
+from ...element.policy import post_error  # noqa: E402
+from ...element.stats import Stats  # noqa: E402
+from .logic import NO_TIME, FrameInfo, columns, select  # noqa: E402
+from .settings import FORMATS  # noqa: E402
+
+__all__ = ["MuxAggregator"]
+
+Gst.init(None)
+
+_CAPS = Gst.Caps.from_string(f"video/x-raw,format={{{','.join(FORMATS)}}}")
+
+
+class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
+    """Takes one frame of each input at a time; inputs are in the output's format already."""
+
+    __gtype_name__ = "DsMuxAggregator"
+    __gstmetadata__ = ("dsmux inner", "Muxer/Video", "Makes batches for dsmux", "dselements")
+    __gsttemplates__ = (
+        Gst.PadTemplate.new_with_gtype(
+            "src", Gst.PadDirection.SRC, Gst.PadPresence.ALWAYS, _CAPS, GstBase.AggregatorPad
+        ),
+        Gst.PadTemplate.new_with_gtype(
+            "sink_%u", Gst.PadDirection.SINK, Gst.PadPresence.REQUEST, _CAPS, GstBase.AggregatorPad
+        ),
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.owner: Any = None
+        """Element that errors are posted for."""
+        self.batch_size = 0
+        self.stats = Stats()
+        self.inputs: dict[str, Any] = {}
+        """State of each sink pad by its name; kept by dsmux."""
+        self._last = -1
+
+    def do_start(self) -> bool:
+        load()
+        self.stats = Stats()
+        self._last = -1
+        for state in self.inputs.values():
+            state.frames = 0
+        return True
+
+    def do_update_src_caps(self, caps: Any) -> Any:
+        wanted = self._caps()
+        if wanted is None:
+            return GstBase.AGGREGATOR_FLOW_NEED_DATA, None
+        return Gst.FlowReturn.OK, wanted
+
+    def _caps(self) -> Any:
+        """Caps of the first input that has them."""
+        for pad in self.sinkpads:
+            caps = pad.get_current_caps()
+            if caps is not None:
+                return caps
+        return None
+
+    def do_get_next_time(self) -> int:
+        return int(self.simple_get_next_time())
+
+    def do_aggregate(self, timeout: bool) -> Any:
+        try:
+            return self._aggregate()
+        except Exception as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
+            self.stats.errors += 1
+            post_error(self.owner or self, error, "making a batch")
+            return Gst.FlowReturn.ERROR
+
+    def _aggregate(self) -> Any:
+        _native.pin_thread()
+        began = time.perf_counter_ns()
+        ready, ended = {}, 0
+        pads = self.sinkpads
+        for pad in pads:
+            if pad.has_buffer():
+                ready[self.inputs[pad.name].number] = pad
+            elif pad.is_eos():
+                ended += 1
+        if not ready:
+            return Gst.FlowReturn.EOS if ended == len(pads) else GstBase.AGGREGATOR_FLOW_NEED_DATA
+        limit = self.batch_size or len(pads)
+        chosen = select(sorted(ready), limit, self._last)
+        self._last = chosen[-1] if len(chosen) < len(ready) else -1
+        frames, buffers, first = [], [], NO_TIME
+        for number in chosen:
+            pad = ready[number]
+            buffer = pad.pop_buffer()
+            if buffer is None:
+                continue  # flushed since
+            pts, _, _, size, memories = _native.buffer_info(hash(buffer))
+            if not memories or not size:
+                continue  # a gap: nothing to show
+            state = self.inputs[pad.name]
+            frames.append(FrameInfo(number, state.frames, pts, state.width, state.height))
+            state.frames += 1
+            buffers.append(buffer)
+            if pts != NO_TIME:
+                running = pad.segment.to_running_time(Gst.Format.TIME, pts)
+                first = min(first, running)
+        pad = None
+        if not frames:
+            return GstBase.AGGREGATOR_FLOW_NEED_DATA
+        out = self._batch(frames, buffers, first, limit)
+        # The inputs' wrappers go first: the batch is then the only owner of its memories.
+        buffers.clear()
+        del buffer
+        self.stats.buffers += 1
+        self.stats.took(time.perf_counter_ns() - began)
+        return Gst.FlowReturn(_native.aggregator_finish(hash(self), out))
+
+    def _batch(self, frames: list[FrameInfo], buffers: list[Any], pts: int, limit: int) -> int:
+        caps = self.srcpad.get_current_caps()
+        structure = caps.get_structure(0)
+        width, height = structure.get_int("width")[1], structure.get_int("height")[1]
+        out = _native.make_batched_buffer([hash(buffer) for buffer in buffers])
+        try:
+            batch = _native.create_batch(max(limit, len(frames)), out)
+            transaction = _native.Transaction(_native.Snapshot(batch))
+            transaction.add_frames(len(frames))
+            for name, values in columns(frames, width, height, time.time_ns()).items():
+                transaction.scatter(_native.FRAME, name, values.tobytes())
+            transaction.commit()
+            durations = [_native.buffer_info(hash(buffer))[2] for buffer in buffers]
+            _native.buffer_set_times(out, pts, NO_TIME, min(durations))
+        except BaseException:
+            _native.buffer_unref(out)
+            raise
+        if pts != NO_TIME:
+            self.srcpad.segment.position = pts
+        return out

@@ -1,0 +1,63 @@
+"""Which inputs go into the next batch, and what its frames say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FrameInfo", "columns", "select"]
+
+NO_TIME = 0xFFFFFFFFFFFFFFFF
+
+
+class FrameInfo(NamedTuple):
+    """One frame of a batch."""
+
+    pad_index: int
+    """Number of the sink pad; also the source_id."""
+    frame_num: int
+    """Frames of this input before it."""
+    pts: int
+    """Time stamp within its own stream, nanoseconds; NO_TIME if it has none."""
+    width: int
+    """Before scaling, pixels."""
+    height: int
+
+
+def select(ready: Sequence[int], limit: int, last: int) -> list[int]:
+    """Inputs of the next batch.
+
+    :param ready: numbers of the inputs that have a frame, ascending.
+    :param limit: most frames of a batch.
+    :param last: number of the input that came last in the batch before; -1 at the start.
+    :returns: all of them if they fit; otherwise those after ``last``, going round, ascending.
+    """
+    if len(ready) <= limit:
+        return list(ready)
+    after = [n for n in ready if n > last]
+    before = [n for n in ready if n <= last]
+    return sorted((after + before)[:limit])
+
+
+def columns(
+    frames: Sequence[FrameInfo], width: int, height: int, wall_ns: int
+) -> dict[str, npt.NDArray[np.generic]]:
+    """Frame columns of a batch, in the native core's names and types."""
+    n = len(frames)
+    pads = np.array([f.pad_index for f in frames], np.uint32)
+    return {
+        "pad_index": pads,
+        "source_id": pads,
+        "batch_id": np.arange(n, dtype=np.uint32),
+        "frame_num": np.array([f.frame_num for f in frames], np.int32),
+        "buf_pts": np.array([f.pts for f in frames], np.uint64),
+        "ntp_timestamp": np.full(n, wall_ns, np.uint64),
+        "num_surfaces_per_frame": np.ones(n, np.int32),
+        "source_frame_width": np.array([f.width for f in frames], np.uint32),
+        "source_frame_height": np.array([f.height for f in frames], np.uint32),
+        "pipeline_width": np.full(n, width, np.uint32),
+        "pipeline_height": np.full(n, height, np.uint32),
+    }
