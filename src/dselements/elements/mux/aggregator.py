@@ -110,8 +110,7 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
             state.frames += 1
             buffers.append(buffer)
             if pts != NO_TIME:
-                running = pad.segment.to_running_time(Gst.Format.TIME, pts)
-                first = min(first, running)
+                first = min(first, self._running(pad, pts))
         pad = None
         if not frames:
             return GstBase.AGGREGATOR_FLOW_NEED_DATA
@@ -122,6 +121,14 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
         self.stats.buffers += 1
         self.stats.took(time.perf_counter_ns() - began)
         return Gst.FlowReturn(_native.aggregator_finish(hash(self), out))
+
+    @staticmethod
+    def _running(pad: Any, pts: int) -> int:
+        event = pad.get_sticky_event(Gst.EventType.SEGMENT, 0)
+        segment = None if event is None else event.parse_segment()
+        if segment is None or segment.format != Gst.Format.TIME:
+            return pts
+        return int(segment.to_running_time(Gst.Format.TIME, pts))
 
     def _batch(self, frames: list[FrameInfo], buffers: list[Any], pts: int, limit: int) -> int:
         caps = self.srcpad.get_current_caps()

@@ -1,0 +1,17 @@
+"""``dsdemux``: gives each stream of a batch its own pad again.
+
+::
+
+    gst-launch-1.0 videotestsrc num-buffers=50 ! m.sink_0 \\
+        videotestsrc num-buffers=50 pattern=ball ! m.sink_1 \\
+        dsmux name=m batch-size=2 width=320 height=240 ! dssynth ! dsosd ! dsdemux name=d \\
+        d.src_0 ! queue ! videoconvert ! fakesink d.src_1 ! queue ! videoconvert ! fakesink
+
+Request ``src_N`` for the stream of the muxer's pad ``sink_N``. Each frame leaves as a buffer of its
+own, with its pixels (not copied), the time stamp of its stream, and a one-frame NvDsBatchMeta that
+holds a copy of its metadata. Frames of streams without a pad are dropped and counted in ``stats``.
+
+Put a queue behind each pad, as behind a tee.
+
+Since 0.1.
+"""

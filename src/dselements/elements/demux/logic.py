@@ -1,0 +1,46 @@
+"""Where each frame goes, and what the pads' flow results mean together. Knows no GStreamer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["combined", "routes"]
+
+# GstFlowReturn
+OK, NOT_LINKED, FLUSHING, EOS = 0, -1, -2, -3
+
+
+def routes(
+    pad_index: Sequence[int], batch_id: Sequence[int], memories: int, wanted: Iterable[int]
+) -> tuple[list[tuple[int, int, int]], int]:
+    """Frames that leave: (row, memory, output); and how many are dropped.
+
+    :param wanted: outputs that have a pad.
+    :raises IndexError: if a frame names a memory that the buffer does not have.
+    """
+    outputs = set(wanted)
+    going, dropped = [], 0
+    for row, (pad, memory) in enumerate(zip(pad_index, batch_id, strict=True)):
+        if pad not in outputs:
+            dropped += 1
+            continue
+        if memory >= memories:
+            raise IndexError(f"frame {row} names memory {memory} of {memories}")
+        going.append((row, memory, pad))
+    return going, dropped
+
+
+def combined(results: Mapping[int, int]) -> int:
+    """One flow result for upstream, of the last result of each output.
+
+    An error or flushing anywhere counts at once; end of stream and not linked only if all say so.
+    """
+    values = list(results.values())
+    for value in values:
+        if value == FLUSHING or value < EOS:
+            return value
+    if values and all(value == NOT_LINKED for value in values):
+        return NOT_LINKED
+    if values and all(value in (EOS, NOT_LINKED) for value in values):
+        return EOS
+    return OK
