@@ -1,11 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: auto_pickle=False, autotestdict=False
 """Native core: reads and edits NvDs metadata through NVIDIA's own library."""
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from .nvds cimport *
+
+import os
 
 from dselements import errors
 
@@ -26,6 +30,7 @@ include "snapshot.pxi"
 include "details.pxi"
 include "edits.pxi"
 include "removal.pxi"
+include "display.pxi"
 include "transaction.pxi"
 include "buffers.pxi"
 include "threads.pxi"

@@ -28,41 +28,64 @@ cdef void _reverse(void* owner, int offset) noexcept nogil:
         (<void**>(<char*>owner + offset))[0] = last
 
 
-cdef void _repair_frame(void* source, void* copy, Layout* layout) noexcept nogil:
-    """Give a copied frame the order and the parents of its source.
+cdef void _repair_frames(GList* source, GList* copy, Layout* layout) noexcept nogil:
+    """Give copied frames the order and the parents of their sources, pair by pair.
 
     The library copies lists by prepending, which reverses them, and keeps a parent
-    only if it came before its child.
+    only if it came before its child. Both batches must be locked or not yet shared.
     """
+    cdef GList* f
+    cdef GList* g
     cdef GList* a
     cdef GList* b
-    cdef GList* pa
-    cdef GList* pb
+    cdef Slots copies
+    cdef Py_ssize_t n = 0
     cdef void* parent
-    cdef void* found
-    _reverse(copy, FRAME_OBJECTS)
-    _reverse(copy, FRAME_DISPLAYS)
-    _reverse(copy, FRAME_USERS)
-    a = <GList*>_ptr(source, FRAME_OBJECTS)
-    b = <GList*>_ptr(copy, FRAME_OBJECTS)
-    while a != NULL and b != NULL:
-        _reverse(b.data, layout.classifiers)
-        _reverse(b.data, layout.users)
-        _repair_classifiers(a.data, b.data, layout)
-        parent = _ptr(a.data, OBJECT_PARENT)
-        found = NULL
-        if parent != NULL:
-            pa = <GList*>_ptr(source, FRAME_OBJECTS)
-            pb = <GList*>_ptr(copy, FRAME_OBJECTS)
-            while pa != NULL and pb != NULL:
-                if pa.data == parent:
-                    found = pb.data
-                    break
-                pa = pa.next
-                pb = pb.next
-        (<void**>(<char*>b.data + OBJECT_PARENT))[0] = found
-        a = a.next
-        b = b.next
+    cdef bint parents = False
+    f = source
+    g = copy
+    while f != NULL and g != NULL:
+        _reverse(g.data, FRAME_OBJECTS)
+        _reverse(g.data, FRAME_DISPLAYS)
+        _reverse(g.data, FRAME_USERS)
+        a = <GList*>_ptr(f.data, FRAME_OBJECTS)
+        b = <GList*>_ptr(g.data, FRAME_OBJECTS)
+        while a != NULL and b != NULL:
+            _reverse(b.data, layout.classifiers)
+            _reverse(b.data, layout.users)
+            _repair_classifiers(a.data, b.data, layout)
+            parents = parents or _ptr(a.data, OBJECT_PARENT) != NULL
+            n += 1
+            a = a.next
+            b = b.next
+        f = f.next
+        g = g.next
+    memset(&copies, 0, sizeof(Slots))
+    if parents:
+        _slots_init(&copies, n)
+    for k in range(2):  # first every object's copy is noted, then the parents are set
+        f = source
+        g = copy
+        while f != NULL and g != NULL:
+            a = <GList*>_ptr(f.data, FRAME_OBJECTS)
+            b = <GList*>_ptr(g.data, FRAME_OBJECTS)
+            while a != NULL and b != NULL:
+                if k == 0 and copies.keys != NULL:
+                    _slots_put(&copies, a.data, <Py_ssize_t>b.data)
+                elif k == 1:
+                    parent = _ptr(a.data, OBJECT_PARENT)
+                    if parent != NULL and copies.keys != NULL:
+                        parent = <void*>_slots_get(&copies, parent)
+                        if <Py_ssize_t>parent == -1:
+                            parent = NULL
+                    else:
+                        parent = NULL
+                    (<void**>(<char*>b.data + OBJECT_PARENT))[0] = parent
+                a = a.next
+                b = b.next
+            f = f.next
+            g = g.next
+    _slots_free(&copies)
 
 
 cdef void _repair_classifiers(void* source, void* copy, Layout* layout) noexcept nogil:
@@ -99,24 +122,22 @@ cdef Layout* _layout_quiet(void* batch) noexcept nogil:
 
 cdef void* _batch_copy(void* data, void* user_data) noexcept nogil:
     """NvDsMetaCopyFunc of our batches: the library's copy, with order and parents mended."""
-    cdef void* copy = api.batch_copy(data, user_data)
+    cdef void* copy
     cdef Layout* layout
-    cdef GList* a
-    cdef GList* b
-    if copy == NULL:
-        return NULL
-    DS_ADD(batches_alive, 1)
-    DS_ADD(batches_created, 1)
-    _own(copy, _u32(data, BATCH_MAX_FRAMES))
-    layout = _layout_quiet(copy)
-    if layout == NULL:
-        return copy
-    a = <GList*>_ptr(data, BATCH_FRAMES)
-    b = <GList*>_ptr(copy, BATCH_FRAMES)
-    while a != NULL and b != NULL:
-        _repair_frame(a.data, b.data, layout)
-        a = a.next
-        b = b.next
+    # The library locks the source too (the lock is recursive). Held until the end, so that
+    # source and copy still pair up.
+    api.acquire_lock(data)
+    copy = api.batch_copy(data, user_data)
+    if copy != NULL:
+        DS_ADD(batches_alive, 1)
+        DS_ADD(batches_created, 1)
+        _own(copy, _u32(data, BATCH_MAX_FRAMES))
+        layout = _layout_quiet(copy)
+        if layout != NULL:
+            _repair_frames(
+                <GList*>_ptr(data, BATCH_FRAMES), <GList*>_ptr(copy, BATCH_FRAMES), layout
+            )
+    api.release_lock(data)
     return copy
 
 
@@ -193,6 +214,10 @@ cdef void* _new_batch(uint32_t max_frames, void* buffer) noexcept nogil:
     return batch
 
 
+# Addresses that destroy_batch() may free: made here, owned by no buffer. Touched under the GIL.
+cdef set unowned = set()
+
+
 def create_batch(int max_frames, uintptr_t buffer=0):
     """New, empty NvDsBatchMeta for up to ``max_frames`` frames; returns its address.
 
@@ -203,18 +228,31 @@ def create_batch(int max_frames, uintptr_t buffer=0):
     _need_library()
     if max_frames < 1 or max_frames > 1 << 16:
         raise errors.MetadataValueError(f"max_frames {max_frames} is outside 1 to 65536")
+    if buffer and not api.is_writable(<void*>buffer):
+        # gst_buffer_add_nvds_meta() would attach it all the same, behind the other owner's back.
+        raise errors.MetadataValueError("the buffer is shared; nothing can be attached to it")
     if buffer and api.buffer_batch(<void*>buffer) != NULL:
         raise errors.MetadataValueError("the buffer has a batch metadata already")
     with nogil:
         batch = _new_batch(max_frames, <void*>buffer)
     if batch == NULL:
         raise MemoryError("the library could not create or attach a batch metadata")
+    if buffer == 0:
+        unowned.add(<uintptr_t>batch)
     return <uintptr_t>batch
 
 
 def destroy_batch(uintptr_t batch):
-    """Free a batch that create_batch() or copy_batch() returned and no buffer owns."""
+    """Free a batch that create_batch() or copy_batch() returned and no buffer owns.
+
+    :raises MetadataValueError: for any other address, also one that was freed already.
+    """
     cdef void* address = _batch_of(batch)
+    if batch not in unowned:
+        raise errors.MetadataValueError(
+            f"{batch:#x} is no batch that was made without a buffer and still lives"
+        )
+    unowned.discard(batch)
     with nogil:
         _batch_release(address, NULL)
 
@@ -233,6 +271,7 @@ def copy_batch(uintptr_t batch):
         copy = _batch_copy(address, NULL)
     if copy == NULL:
         raise MemoryError("the library could not copy the batch metadata")
+    unowned.add(<uintptr_t>copy)
     return <uintptr_t>copy
 
 
@@ -255,6 +294,7 @@ def pool_counters(uintptr_t batch):
     """For each pool: elements in all, unused, in use."""
     cdef void* address = _batch_of(batch)
     cdef void* pool
+    _layout_index(address)
     result = {}
     for k in range(6):
         pool = _ptr(address, BATCH_POOLS + 8 * k)

@@ -4,6 +4,7 @@ cdef enum:
     MINI_REFCOUNT = 8
     MAP_READ = 1
     MAP_WRITE = 2
+    MAX_MEMORIES = 16  # gst_buffer_get_max_memory()
 
 
 cdef void* _buffer_of(uintptr_t address) except NULL:
@@ -52,11 +53,17 @@ def buffer_unref(uintptr_t buffer):
 def make_batched_buffer(buffers):
     """New GstBuffer with one GstMemory for each input buffer; pixels are shared, not copied.
 
-    The caller owns the result. It is exclusive (writable) once the inputs are released.
+    The caller owns the result. Its memories are writable once the inputs are released.
+    :raises MetadataValueError: for more buffers than a GstBuffer holds memories (16): it would
+        merge them, by copying all pixels.
     """
     cdef void* out
     cdef void* memory
     sources = [<uintptr_t>b for b in buffers]
+    if not sources or len(sources) > MAX_MEMORIES:
+        raise errors.MetadataValueError(
+            f"a buffer holds 1 to {MAX_MEMORIES} memories, not {len(sources)}"
+        )
     for b in sources:
         if api.n_memory(_buffer_of(b)) == 0:
             raise ValueError("a buffer without memory cannot be batched")
@@ -104,8 +111,8 @@ def copy_frame_to_new_buffer(
                 api.copy_frame_list(&single, made)
                 node = <GList*>_ptr(made, BATCH_FRAMES)
                 if node != NULL:
-                    _repair_frame(frame, node.data, layout)
-                    (<uint32_t*>(<char*>node.data + 44))[0] = 0
+                    _repair_frames(&single, node, layout)
+                    (<uint32_t*>(<char*>node.data + FRAME_BATCH_ID))[0] = 0
             api.release_lock(from_batch)
     if made == NULL or frame == NULL:
         api.object_unref(out)
@@ -160,6 +167,7 @@ def buffer_drop_memory(uintptr_t buffer):
     return True
 
 
+@cython.final
 cdef class MemoryMap:
     """One mapped GstMemory of a buffer; unmapped by close() or when collected.
 
@@ -172,7 +180,7 @@ cdef class MemoryMap:
     cdef void* _buffer
     cdef bint _write
 
-    def __init__(self, uintptr_t buffer, uint32_t index, bint write):
+    def __cinit__(self, uintptr_t buffer, uint32_t index, bint write):
         cdef void* b = _buffer_of(buffer)
         cdef int ok
         if self._buffer != NULL:

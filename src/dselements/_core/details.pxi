@@ -150,7 +150,7 @@ cdef object _gather_mask(Snapshot self, Py_ssize_t row):
             threshold = (<float*>(mask + 12))[0]
             width = _u32(mask, 16)
             height = _u32(mask, 20)
-            if _ptr(mask, 0) != NULL and <uint64_t>width * height * 4 <= size:
+            if _ptr(mask, 0) != NULL and <uint64_t>width * height <= size >> 2:
                 copy = <char*>malloc(size + 1)
                 if copy != NULL:
                     memcpy(copy, _ptr(mask, 0), size)
@@ -258,6 +258,12 @@ cdef tuple _color(char* at):
     return c[0], c[1], c[2], c[3]
 
 
+cdef inline int _shapes(char* d, int offset) noexcept nogil:
+    """A display meta's count of one kind, never more than its array holds."""
+    cdef uint32_t n = _u32(d, offset)
+    return <int>n if n < MAX_SHAPES else MAX_SHAPES
+
+
 cdef dict _display_shapes(char* d, Layout* layout, char** texts):
     """Shapes of a copied display meta; ``texts`` holds text and font of each label."""
     cdef int i
@@ -265,27 +271,27 @@ cdef dict _display_shapes(char* d, Layout* layout, char** texts):
     cdef uint32_t* u
     cdef float* f
     rects, labels, lines, arrows, circles = [], [], [], [], []
-    for i in range(min(_u32(d, 40), <uint32_t>MAX_SHAPES)):
+    for i in range(_shapes(d, 40)):
         s = d + layout.rects + i * layout.rect_size
         f = <float*>s
         rects.append((
             f[0], f[1], f[2], f[3], _u32(s, 16), _color(s + 24), _u32(s, 56), _color(s + 64)
         ))
-    for i in range(min(_u32(d, 44), <uint32_t>MAX_SHAPES)):
+    for i in range(_shapes(d, 44)):
         s = d + layout.texts + i * 104
         labels.append((
             _optional(texts[2 * i]), _u32(s, 8), _u32(s, 12), _optional(texts[2 * i + 1]),
             _u32(s, 24), _color(s + 32), _u32(s, 64), _color(s + 72),
         ))
-    for i in range(min(_u32(d, 48), <uint32_t>MAX_SHAPES)):
+    for i in range(_shapes(d, 48)):
         s = d + layout.lines + i * 56
         u = <uint32_t*>s
         lines.append((u[0], u[1], u[2], u[3], u[4], _color(s + 24)))
-    for i in range(min(_u32(d, 52), <uint32_t>MAX_SHAPES)):
+    for i in range(_shapes(d, 52)):
         s = d + layout.arrows + i * 64
         u = <uint32_t*>s
         arrows.append((u[0], u[1], u[2], u[3], u[4], u[5], _color(s + 24)))
-    for i in range(min(_u32(d, 56), <uint32_t>MAX_SHAPES)):
+    for i in range(_shapes(d, 56)):
         s = d + layout.circles + i * 96
         u = <uint32_t*>s
         circles.append((

@@ -71,11 +71,9 @@ cdef void* _row(Tables* t, int level, Py_ssize_t row) noexcept nogil:
     return t.frame[row] if level == 1 else t.obj[row]
 
 
-cdef bint _target_in_place(Op* op, Tables* t) noexcept nogil:
-    """True unless the op names an existing meta that hangs no longer where it was."""
+cdef bint _still_held(Op* op, Tables* t) noexcept nogil:
+    """True unless the op removes an existing meta that hangs no longer where it was."""
     cdef void* holder
-    cdef GList* c
-    cdef Py_ssize_t i
     if op.kind == OP_REMOVE_CLASSIFIER:
         holder = t.obj[op.row]
         return _in_list(<GList*>_ptr(holder, t.layout.classifiers), op.target)
@@ -84,15 +82,44 @@ cdef bint _target_in_place(Op* op, Tables* t) noexcept nogil:
     if op.kind == OP_REMOVE_USER:
         holder = _row(t, op.level, op.row)
         return _in_list(<GList*>_ptr(holder, _users_offset(t.layout, op.level)), op.target)
-    if op.kind == OP_SET_LABEL:
-        for i in range(t.objects):
-            c = <GList*>_ptr(t.obj[i], t.layout.classifiers)
-            while c != NULL:
-                if c.data == op.owner:
-                    return _in_list(<GList*>_ptr(c.data, CLASSIFIER_LABELS), op.target)
-                c = c.next
-        return False
     return True
+
+
+cdef int _targets_in_place(Op* ops, Py_ssize_t n_ops, Tables* t) noexcept nogil:
+    """DONE if every meta that the ops name by address hangs where it was; else CHANGED."""
+    cdef Slots known
+    cdef GList* c
+    cdef Py_ssize_t i, n = 0
+    cdef int status = DONE
+    cdef bint labels = False
+    for i in range(n_ops):
+        if not _still_held(&ops[i], t):
+            return CHANGED
+        labels = labels or ops[i].kind == OP_SET_LABEL
+    if not labels:
+        return DONE
+    # One table of all classifiers: searching the objects for each label would be quadratic.
+    for i in range(t.objects):
+        n += _list_length(<GList*>_ptr(t.obj[i], t.layout.classifiers))
+    _slots_init(&known, n)
+    if known.keys == NULL:
+        return NO_MEMORY
+    for i in range(t.objects):
+        c = <GList*>_ptr(t.obj[i], t.layout.classifiers)
+        while c != NULL:
+            _slots_put(&known, c.data, i)
+            c = c.next
+    for i in range(n_ops):
+        if ops[i].kind != OP_SET_LABEL:
+            continue
+        ops[i].row = _slots_get(&known, ops[i].owner)
+        if ops[i].row < 0 or not _in_list(
+            <GList*>_ptr(ops[i].owner, CLASSIFIER_LABELS), ops[i].target
+        ):
+            status = CHANGED
+            break
+    _slots_free(&known)
+    return status
 
 
 cdef void _scatter(Op* op, Tables* t) noexcept nogil:
@@ -151,6 +178,10 @@ cdef void _set_mask(Op* op, void* d, Layout* layout) noexcept nogil:
 
 
 cdef void _write_label_info(void* label, NewLabel* new) noexcept nogil:
+    cdef void** long_text = <void**>(<char*>label + LABEL_LONG_TEXT)
+    if long_text[0] != NULL:  # owned by the label, and read before the short text
+        api.g_free(long_text[0])
+        long_text[0] = NULL
     (<uint32_t*>(<char*>label + LABEL_NUM_CLASSES))[0] = new.num_classes
     (<uint32_t*>(<char*>label + LABEL_CLASS))[0] = new.class_id
     (<uint32_t*>(<char*>label + LABEL_ID))[0] = new.label_id
@@ -220,13 +251,15 @@ cdef int _apply(Op* op, Tables* t) noexcept nogil:
     if op.kind == OP_LABELS or op.kind == OP_TEXTS:
         _write_strings(op, t)
         return DONE
-    if op.kind == OP_SET_LABEL:
-        _write_label_info(op.target, <NewLabel*>op.owned)
-        return DONE
     d = _row(t, op.level, op.row)
-    if d == NULL:
-        return DONE  # the row was removed in the same transaction
-    if op.kind == OP_LABEL:
+    # The row, or the meta itself, was removed by the same transaction: nothing is left to do.
+    # The library would take a second removal silently and lose count.
+    if d == NULL or not _still_held(op, t):
+        return DONE
+    if op.kind == OP_SET_LABEL:
+        if _in_list(<GList*>_ptr(d, t.layout.classifiers), op.owner):
+            _write_label_info(op.target, <NewLabel*>op.owned)
+    elif op.kind == OP_LABEL:
         _write_label_text(<char*>d + t.layout.label, op.data)
     elif op.kind == OP_TEXT:
         slot = <void**>(<char*>d + t.layout.text)

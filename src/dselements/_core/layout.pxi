@@ -17,6 +17,7 @@ cdef enum:
     POOL_MAX = 4
     POOL_EMPTY_LIST = 24
     POOL_FULL_LIST = 32
+    FRAME_BATCH_ID = 44
     FRAME_NUM_OBJECTS = 96
     FRAME_OBJECTS = 104
     FRAME_DISPLAYS = 112
@@ -69,9 +70,11 @@ cdef tuple LEVELS = ("batch", "frame", "object")
 
 
 def add_layout(str family, sizes, offsets, fields):
-    """Register one SDK family; see layouts.py for the meaning of the tables."""
+    """Register one SDK family, once; see layouts.py for the meaning of the tables."""
     global n_layouts
     cdef Layout* layout
+    if family in layout_names:
+        return
     if n_layouts >= MAX_LAYOUTS:
         raise errors.UnsupportedLayoutError("too many layouts registered")
     layout = &layouts[n_layouts]
@@ -131,6 +134,7 @@ cdef void* _batch_of(uintptr_t address) except NULL:
 
 def layout_of(uintptr_t batch):
     """Name of the SDK family of a batch. :raises UnsupportedLayoutError: for unknown sizes."""
+    _need_library()
     return layout_names[_layout_index(_batch_of(batch))]
 
 
@@ -143,3 +147,19 @@ cdef tuple _field(int layout, int level, str field):
         raise errors.UnsupportedFieldError(
             f"{LEVELS[level]} metadata of the {layout_names[layout]} family has no field {field!r}"
         ) from None
+
+
+def library_family():
+    """Name of the SDK family whose layout the loaded library itself has.
+
+    :raises UnsupportedLayoutError: for unknown sizes.
+    """
+    cdef void* batch
+    _need_library()
+    batch = api.create_batch(1)
+    if batch == NULL:
+        raise MemoryError("the library could not create a batch metadata")
+    try:
+        return layout_names[_layout_index(batch)]
+    finally:
+        api.destroy_batch(batch)

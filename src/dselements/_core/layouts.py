@@ -1,16 +1,18 @@
 """Where each field of NVIDIA's metadata structures lies, for each SDK family.
 
 Offsets are bytes from the start of the structure on x86-64 and aarch64 (LP64).
-The family of a batch is chosen by the element sizes of its own object and frame
-pools, so no version number or header is needed at run time:
+The family of a batch is the one whose sizes all six of its own pools have, so no version
+number or header is needed at run time:
 
 ===========  ==================  =================  ==========================================
 family       NvDsObjectMeta      NvDsFrameMeta      DeepStream
 ===========  ==================  =================  ==========================================
 ``ds6``      544 bytes           200 bytes          6.x
-``ds8``      544 bytes           232 bytes          7.x and 8.0 (sensor information in frames)
+``ds8``      544 bytes           232 bytes          7.x, 8.0 (sensor information in frames)
 ``ds9``      552 bytes           232 bytes          9.x (rotation angle in rectangles)
 ===========  ==================  =================  ==========================================
+
+Every number was compared with the headers of one 6.x, of 8.0 and of 9.1; 7.x was not at hand.
 """
 
 from __future__ import annotations
@@ -122,5 +124,31 @@ FAMILIES: tuple[Family, ...] = (
     _family("ds9", 112, 232),
 )
 
-# Numbers of NvDsMetaType that moved between SDKs; the others are the same everywhere.
-META_TYPES: dict[str, dict[str, int]] = {}
+# Numbers of NvDsMetaType that moved: the tracker's and the 3D types of later SDKs were put
+# before them. Read from the headers of 6.x, 8.0 and 9.1. A name that a family lacks is absent.
+_MOVED_6 = {
+    "NVDS_AUDIO_BATCH_META": 16, "NVDS_AUDIO_FRAME_META": 17, "NVDS_PREPROCESS_FRAME_META": 18,
+    "NVDS_PREPROCESS_BATCH_META": 19, "NVDS_CUSTOM_MSG_BLOB": 20,
+}  # fmt: skip
+_MOVED_8 = {
+    "NVDS_TRACKER_BATCH_REID_META": 16, "NVDS_TRACKER_OBJ_REID_META": 17,
+    "NVDS_TRACKER_TERMINATED_LIST_META": 18, "NVDS_TRACKER_SHADOW_LIST_META": 19,
+    "NVDS_OBJ_VISIBILITY": 20, "NVDS_OBJ_IMAGE_FOOT_LOCATION": 21,
+    "NVDS_OBJ_WORLD_FOOT_LOCATION": 22, "NVDS_OBJ_IMAGE_CONVEX_HULL": 23, "NVDS_OBJ_3D_META": 24,
+    "NVDS_AUDIO_BATCH_META": 25, "NVDS_AUDIO_FRAME_META": 26, "NVDS_PREPROCESS_FRAME_META": 27,
+    "NVDS_PREPROCESS_BATCH_META": 28, "NVDS_CUSTOM_MSG_BLOB": 29, "NVDS_ROI_META": 30,
+}  # fmt: skip
+# The same in every family (6.x, 8.0, 9.1).
+_FIXED = {
+    "NVDS_EVENT_MSG_META": 9, "NVDS_OPTICAL_FLOW_META": 10, "NVDS_LATENCY_MEASUREMENT_META": 11,
+    "NVDSINFER_TENSOR_OUTPUT_META": 12, "NVDSINFER_SEGMENTATION_META": 13,
+    "NVDS_CROP_IMAGE_META": 14, "NVDS_TRACKER_PAST_FRAME_META": 15,
+    "NVDS_BATCH_GST_META": 4097, "NVDS_START_USER_META": 8193,
+}  # fmt: skip
+
+META_TYPES: dict[str, dict[str, int]] = {
+    "ds6": _FIXED | _MOVED_6,
+    "ds8": _FIXED | _MOVED_8,
+    "ds9": _FIXED | _MOVED_8,
+}
+"""For each family: numbers that ``base_meta.meta_type`` of a user meta may have, by name."""

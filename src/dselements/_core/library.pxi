@@ -20,16 +20,18 @@ cdef int _find(void* handle, const char* name, void** slot) except -1:
     return 0
 
 
-cdef void* _open(str path) except NULL:
-    cdef bytes name = path.encode()
+cdef void* _open(str path, bint loaded) except NULL:
+    cdef bytes name = os.fsencode(path)
     # RTLD_LOCAL: with RTLD_GLOBAL the libraries' libunwind would shadow libgcc's unwinder
     # and C++ exceptions elsewhere in the process would abort.
-    cdef void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)
+    # RTLD_NOLOAD: a library that is in the process already must not come in twice.
+    cdef void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | (RTLD_NOLOAD if loaded else 0))
     cdef char* text
     if handle == NULL:
         text = dlerror()
         raise errors.LibraryNotFoundError(
-            f"cannot load {path}: {(<bytes>text).decode('utf-8', 'replace') if text else 'unknown'}"
+            f"cannot load {path}: "
+            f"{(<bytes>text).decode('utf-8', 'replace') if text else 'it is not in the process'}"
         )
     return handle
 
@@ -39,9 +41,10 @@ def library_is_open():
     return bool(api_ready)
 
 
-def open_library(str meta_path, str gst_meta_path):
-    """Load both libraries, RTLD_LOCAL, and look every function up.
+def open_library(str meta_path, str gst_meta_path, bint loaded=False):
+    """Load both libraries, RTLD_LOCAL, and look every function up. Later calls do nothing.
 
+    :param loaded: the first is in the process already and must not be loaded again.
     :raises LibraryNotFoundError: if a library cannot be loaded or lacks a function.
     """
     global api_ready, handle_meta, handle_gst, payload_type
@@ -49,8 +52,8 @@ def open_library(str meta_path, str gst_meta_path):
     cdef void* g
     if api_ready:
         return
-    m = _open(meta_path)
-    g = _open(gst_meta_path)
+    m = _open(meta_path, loaded)
+    g = _open(gst_meta_path, False)
     _find(m, b"nvds_acquire_meta_lock", <void**>&api.acquire_lock)
     _find(m, b"nvds_release_meta_lock", <void**>&api.release_lock)
     _find(m, b"nvds_create_batch_meta", <void**>&api.create_batch)
@@ -121,4 +124,13 @@ cdef inline char* _bytes_of(object data) except NULL:
         return PyBytes_AsString(data)
     if PyByteArray_Check(data):
         return PyByteArray_AsString(data)
+    raise TypeError(f"bytes or bytearray needed, not {type(data).__name__}")
+
+
+cdef bytes _frozen(object data):
+    """The same bytes, safe to point into: a bytearray could be resized by its owner."""
+    if PyBytes_Check(data):
+        return data
+    if PyByteArray_Check(data):
+        return bytes(data)
     raise TypeError(f"bytes or bytearray needed, not {type(data).__name__}")

@@ -31,6 +31,8 @@ class LibraryInfo(NamedTuple):
     gst_meta_path: str
     source: str
     """``process``, ``environment``, ``system`` or ``wheel``."""
+    family: str = ""
+    """SDK family of its structures (a row of layouts.py); empty before it is loaded."""
 
 
 def mapped(name: str, maps: str | None = None) -> list[str]:
@@ -104,13 +106,15 @@ def find() -> LibraryInfo:
 def load() -> LibraryInfo:
     """Open the libraries, once; later calls return the same. Thread-safe.
 
-    :raises LibraryNotFoundError: if they are nowhere or cannot be loaded.
+    :raises LibraryNotFoundError: if they are nowhere or cannot be loaded, or if the process
+        holds two copies.
+    :raises UnsupportedLayoutError: if their structures belong to no known SDK family.
     """
     global _info
     with _lock:
         if _info is None:
             info = find()
-            _native.open_library(info.meta_path, info.gst_meta_path)
+            _native.open_library(info.meta_path, info.gst_meta_path, info.source == "process")
             for family in FAMILIES:
                 _native.add_layout(family.name, family.sizes, family.offsets, family.fields)
             copies = mapped(META)
@@ -118,7 +122,7 @@ def load() -> LibraryInfo:
                 raise LibraryNotFoundError(
                     f"two copies of {META} are in this process: {' and '.join(copies)}", hint=""
                 )
-            _info = info
+            _info = info._replace(family=_native.library_family())
         return _info
 
 

@@ -86,6 +86,8 @@ cdef int _check_payload(bytes data) except -1:
         raise errors.PayloadError(
             f"payload header tells {_payload_size(head)} bytes, there are {len(data)}"
         )
+    if data[PAYLOAD_HEAD + head.name_length] != 0:
+        raise errors.PayloadError("the payload's name does not end with NUL")
     return 0
 
 

@@ -98,7 +98,7 @@ cdef Py_ssize_t _count_victims(GList* node, Slots* victims) noexcept nogil:
 
 
 cdef bint _order_pool(
-    void* pool, Slots* victims, void** sequence, Py_ssize_t n, GList** nodes
+    void* pool, Slots* victims, Py_ssize_t n, GList** nodes
 ) noexcept nogil:
     """Put the pool's nodes of the victims at its head, in the order they will be removed.
 
@@ -160,16 +160,17 @@ cdef int _remove_objects(
     for i in range(n_f):
         o = <GList*>_ptr(frame[i], FRAME_OBJECTS)
         while o != NULL:
-            if _slots_get(victims, o.data) >= 0 and k < n:
-                sequence[k] = o.data
-                _slots_put(victims, o.data, k)
+            if _slots_get(victims, o.data) >= 0:
+                if k < n:
+                    sequence[k] = o.data
+                    _slots_put(victims, o.data, k)
                 k += 1
             o = o.next
     if k != n:
         free(sequence)
         return 1
     if presort:
-        if not _order_pool(pool, victims, sequence, n, nodes):
+        if not _order_pool(pool, victims, n, nodes):
             free(sequence)
             return 1
     elif _count_victims(<GList*>_ptr(pool, POOL_FULL_LIST), victims) != n:

@@ -1,5 +1,6 @@
 # One locked pass over a batch into columns.
 
+@cython.final
 cdef class Snapshot:
     """What a batch held at one moment: row tables of frames and objects.
 
@@ -23,7 +24,7 @@ cdef class Snapshot:
     cdef readonly bytearray confidence
     cdef readonly bytearray rect
 
-    def __init__(self, uintptr_t batch):
+    def __cinit__(self, uintptr_t batch):
         cdef void* address = _batch_of(batch)
         cdef Py_ssize_t room_f, room_o, n_f = 0, n_o = 0
         cdef char* p_frame

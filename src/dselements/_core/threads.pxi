@@ -5,21 +5,27 @@
 
 cdef extern from *:
     """
+    #include <unistd.h>
     extern int __cxa_thread_atexit_impl(void (*)(void *), void *, void *);
     static __thread int ds_pinned;
     static int ds_interpreter_alive = 1;
     static long ds_threads_pinned;
+    static long ds_unpinning;
 
     /* Runs in the ending thread, while its thread-specific values still stand: a pthread key's
        destructor would find Python's own key cleared already. */
     static void ds_unpin(void *unused) {
         (void)unused;
         DS_ADD(ds_threads_pinned, -1);
-        if (!__atomic_load_n(&ds_interpreter_alive, __ATOMIC_SEQ_CST) || !Py_IsInitialized())
-            return;
-        PyGILState_Ensure();
-        PyGILState_Release(PyGILState_LOCKED);    /* this call's own */
-        PyGILState_Release(PyGILState_UNLOCKED);  /* the one of ds_pin */
+        DS_ADD(ds_unpinning, 1);
+        /* No state: the thread was Python's own (_thread), which has deleted it already. */
+        if (__atomic_load_n(&ds_interpreter_alive, __ATOMIC_SEQ_CST) && Py_IsInitialized() &&
+            PyGILState_GetThisThreadState() != NULL) {
+            PyGILState_Ensure();
+            PyGILState_Release(PyGILState_LOCKED);    /* this call's own */
+            PyGILState_Release(PyGILState_UNLOCKED);  /* the one of ds_pin */
+        }
+        DS_ADD(ds_unpinning, -1);
     }
     static int ds_pin(void) {
         if (ds_pinned) return 1;
@@ -33,12 +39,13 @@ cdef extern from *:
     static long ds_pinned_threads(void) { return DS_GET(ds_threads_pinned); }
     static void ds_forget_threads(void) {
         __atomic_store_n(&ds_interpreter_alive, 0, __ATOMIC_SEQ_CST);
+        while (DS_GET(ds_unpinning)) usleep(100);  /* those that saw it alive */
     }
     """
     int ds_pin()
     int ds_is_pinned()
     long ds_pinned_threads()
-    void ds_forget_threads()
+    void ds_forget_threads() noexcept nogil
 
 cdef bint pin_ready = False
 
@@ -67,7 +74,9 @@ def pin_thread():
 
 
 def _forget_threads():
-    ds_forget_threads()
+    # Without the GIL: a thread that is releasing its state waits for it.
+    with nogil:
+        ds_forget_threads()
 
 
 def pinned_threads():

@@ -20,6 +20,7 @@ cdef bytes _label_bytes(object label):
     return (<bytes>label)[: _utf8_cut(label, MAX_LABEL - 1)]
 
 
+@cython.final
 cdef class Transaction:
     """Edits of one batch, applied together by commit() or not at all.
 
@@ -39,7 +40,7 @@ cdef class Transaction:
     cdef list _dead_frames
     cdef bint _done
 
-    def __init__(self, Snapshot snapshot):
+    def __cinit__(self, Snapshot snapshot not None):
         self._snapshot = snapshot
         self._keep = []
         self._new_objects = []
@@ -57,8 +58,7 @@ cdef class Transaction:
 
     cdef Op* _op(self, int kind, int level, Py_ssize_t row) except NULL:
         cdef Op* grown
-        if self._done:
-            raise errors.StaleMetadataError("this transaction was committed already")
+        self._open()
         if row != -1:
             self._check_row(level, row)
         if self._n == self._room:
@@ -74,6 +74,11 @@ cdef class Transaction:
         grown.row = row
         self._n += 1
         return grown
+
+    cdef int _open(self) except -1:
+        if self._done:
+            raise errors.StaleMetadataError("this transaction was committed already")
+        return 0
 
     cdef Py_ssize_t _rows(self, int level) except -1:
         if level == 0:
@@ -98,19 +103,24 @@ cdef class Transaction:
         offset, size = _field(self._snapshot._layout_number, level, field)
         if field in ("num_obj_meta", "num_frames_in_batch"):
             raise errors.MetadataValueError(f"{field} is counted by the library")
+        if field == "max_frames_in_batch":
+            # The library sizes the pools of a copy by it, and crashes if it is 0.
+            raise errors.MetadataValueError(f"{field} is fixed when the batch is made")
+        data = _frozen(data)
         if len(data) != n * size:
             raise errors.MetadataValueError(
                 f"{field}: {len(data)} bytes for {n} rows of {size} bytes"
             )
+        if changed is not None:
+            changed = _frozen(changed)
         if changed is not None and len(changed) != n:
             raise errors.MetadataValueError(f"{field}: {len(changed)} change flags for {n} rows")
-        _bytes_of(data)
         op = self._op(OP_SCATTER, level, -1)
         op.offset = offset
         op.size = size
         op.n = n
-        op.data = _bytes_of(data)
-        op.changed = _bytes_of(changed) if changed is not None else NULL
+        op.data = PyBytes_AsString(data)
+        op.changed = PyBytes_AsString(changed) if changed is not None else NULL
         self._keep.append((data, changed))
 
     def set_label(self, Py_ssize_t row, label):
@@ -137,12 +147,13 @@ cdef class Transaction:
 
     cdef int _strings(self, int kind, codes, list strings) except -1:
         cdef Py_ssize_t n = self._n_objects, i
-        cdef int32_t* code = <int32_t*>_bytes_of(codes)
+        cdef bytes frozen = _frozen(codes)
+        cdef int32_t* code = <int32_t*>PyBytes_AsString(frozen)
         cdef Op* op
         cdef char** table
         cdef int32_t distinct = <int32_t>len(strings)
-        if len(codes) != 4 * n:
-            raise errors.MetadataValueError(f"{len(codes)} bytes of codes for {n} objects")
+        if len(frozen) != 4 * n:
+            raise errors.MetadataValueError(f"{len(frozen)} bytes of codes for {n} objects")
         for i in range(n):
             if code[i] < -1 or code[i] >= distinct:
                 raise errors.MetadataValueError(f"code {code[i]} at row {i} of {distinct} strings")
@@ -160,7 +171,7 @@ cdef class Transaction:
         op.owned = table
         op.data = <char*>code
         op.n = n
-        self._keep.append((codes, strings))
+        self._keep.append((frozen, strings))
         return 0
 
     def set_labels(self, codes, labels):
@@ -172,41 +183,56 @@ cdef class Transaction:
 
         A text of None removes it.
         """
+        texts = list(texts)
         for text in texts:
             if text is not None and (not isinstance(text, bytes) or b"\0" in text):
                 raise errors.MetadataValueError("display_text must be bytes without NUL")
-        self._strings(OP_TEXTS, codes, list(texts))
+        self._strings(OP_TEXTS, codes, texts)
 
     def set_mask(self, Py_ssize_t row, data, uint32_t width, uint32_t height, float threshold):
         """Set an object's mask: float32 bytes, height rows of width; None removes it."""
         cdef Op* op
-        cdef Py_ssize_t size = <Py_ssize_t>width * height * 4
-        if data is not None and (len(data) != size or size == 0 or size > 0xFFFFFFFF):
-            raise errors.MetadataValueError(
-                f"a mask of {width}x{height} needs {size} bytes, not {len(data)}"
-            )
-        op = self._op(OP_MASK, 2, row)
+        cdef void* block = NULL
+        cdef Py_ssize_t size
+        if data is not None:
+            data = _frozen(data)
+            # NvOSD_MaskParams counts bytes in 32 bits; the product itself fits 64.
+            if <uint64_t>width * height >= 1 << 30:
+                raise errors.MetadataValueError(f"a mask of {width}x{height} is too large")
+            size = <Py_ssize_t>width * height * 4
+            if size == 0 or len(data) != size:
+                raise errors.MetadataValueError(
+                    f"a mask of {width}x{height} needs {size} bytes, not {len(data)}"
+                )
+            block = malloc(size)
+            if block == NULL:
+                raise MemoryError()
+            memcpy(block, PyBytes_AsString(data), size)
+        try:
+            op = self._op(OP_MASK, 2, row)
+        except BaseException:
+            free(block)
+            raise
         op.width = width
         op.height = height
         op.threshold = threshold
-        if data is not None:
-            op.owned = malloc(size)
-            if op.owned == NULL:
-                raise MemoryError()
-            memcpy(op.owned, _bytes_of(data), size)
+        op.owned = block
 
     def set_parent(self, Py_ssize_t row, Py_ssize_t parent):
         """Set an object's parent to another object's row; -1 for none."""
         cdef Op* op
         if parent != -1:
             self._check_row(2, parent)
+            if parent == row:
+                raise errors.MetadataValueError(f"object row {row} cannot be its own parent")
         op = self._op(OP_PARENT, 2, row)
         op.n = parent
 
     def add_frames(self, Py_ssize_t count):
         """Append empty frames; returns the row of the first."""
-        if count < 0:
-            raise ValueError(f"cannot add {count} frames")
+        self._open()
+        if count < 0 or count > 1 << 16:
+            raise errors.MetadataValueError(f"cannot add {count} frames at once")
         first = self._snapshot._frames + self._new_frames
         self._new_frames += count
         return first
@@ -217,13 +243,15 @@ cdef class Transaction:
         In the frame's list they come before the older objects, in the order given.
         Returns the row of the first.
         """
-        cdef int32_t* rows = <int32_t*>_bytes_of(frame_rows)
-        cdef Py_ssize_t n = len(frame_rows) // 4, i
-        if len(frame_rows) % 4:
+        cdef bytes frozen = _frozen(frame_rows)
+        cdef int32_t* rows = <int32_t*>PyBytes_AsString(frozen)
+        cdef Py_ssize_t n = len(frozen) // 4, i
+        self._open()
+        if len(frozen) % 4:
             raise errors.MetadataValueError("frame rows are int32")
         for i in range(n):
             self._check_row(1, rows[i])
-        self._new_objects.append(bytes(frame_rows))
+        self._new_objects.append(frozen)
         first = self._n_objects
         self._n_objects += n
         return first
@@ -233,6 +261,7 @@ cdef class Transaction:
         cdef char* new = _bytes_of(victims)
         cdef char* all
         cdef Py_ssize_t i
+        self._open()
         if len(victims) != self._n_objects:
             raise errors.MetadataValueError(
                 f"{len(victims)} removal flags for {self._n_objects} objects"
@@ -246,11 +275,12 @@ cdef class Transaction:
 
     def remove_frame(self, Py_ssize_t row):
         """Remove a frame with all that hangs on it."""
+        self._open()
         self._check_row(1, row)
         if row not in self._dead_frames:
             self._dead_frames.append(row)
 
-    cdef void* _labels(self, labels) except NULL:
+    cdef void* _labels(self, list labels) except NULL:
         cdef Py_ssize_t i
         cdef NewLabel* new = <NewLabel*>calloc(len(labels) + 1, sizeof(NewLabel))
         if new == NULL:
@@ -273,8 +303,17 @@ cdef class Transaction:
     ):
         """Add a classifier meta: labels are (label_id, class_id, num_classes, prob, text)."""
         cdef Op* op
-        cdef void* new = self._labels(labels)
-        cdef Py_ssize_t n = len(labels)
+        cdef void* new
+        cdef Py_ssize_t n
+        cdef const char* kind = NULL
+        labels = list(labels)
+        n = len(labels)
+        if classifier_type is not None:
+            if not isinstance(classifier_type, bytes) or b"\0" in classifier_type:
+                raise errors.MetadataValueError("classifier_type must be bytes without NUL")
+            # Neither copied nor freed by the library: it must stay for the process's life.
+            kind = api.g_intern_string(PyBytes_AsString(classifier_type))
+        new = self._labels(labels)
         try:
             op = self._op(OP_ADD_CLASSIFIER, 2, object_row)
         except BaseException:
@@ -283,9 +322,7 @@ cdef class Transaction:
         op.owned = new
         op.n = n
         op.component = unique_component_id
-        if classifier_type is not None:
-            # Neither copied nor freed by the library: it must stay for the process's life.
-            op.data = <char*>api.g_intern_string(PyBytes_AsString(classifier_type))
+        op.data = <char*>kind
 
     def set_label_info(self, uintptr_t label_address, uintptr_t classifier_address, values):
         """Overwrite one label of a classifier that the snapshot's batch holds."""
@@ -303,6 +340,7 @@ cdef class Transaction:
     cdef int _remove(self, int kind, int level, Py_ssize_t row, uintptr_t target) except -1:
         cdef Op* op
         cdef Py_ssize_t old = self._snapshot._objects if level == 2 else self._snapshot._frames
+        self._check_row(level, row)
         if level and row >= old:
             raise IndexError(f"{LEVELS[level]} row {row} is new; it holds nothing to remove")
         op = self._op(kind, level, row)
@@ -335,16 +373,23 @@ cdef class Transaction:
     def add_payload(self, int level, Py_ssize_t row, data):
         """Attach a payload (header and data, see meta/payloads.py) to the batch, a frame, an object."""
         cdef Op* op
+        cdef void* block
         cdef Py_ssize_t size
         if not isinstance(data, bytes):
             raise TypeError(f"a payload is bytes, not {type(data).__name__}")
         _check_payload(data)
         size = len(data)
-        op = self._op(OP_ADD_USER, level, row)
-        op.owned = malloc(size)
-        if op.owned == NULL:
+        self._check_row(level, row)
+        block = malloc(size)
+        if block == NULL:
             raise MemoryError()
-        memcpy(op.owned, PyBytes_AsString(data), size)
+        memcpy(block, PyBytes_AsString(data), size)
+        try:
+            op = self._op(OP_ADD_USER, level, row)
+        except BaseException:
+            free(block)
+            raise
+        op.owned = block
 
     def remove_user(self, int level, Py_ssize_t row, uintptr_t user_address):
         """Remove a user meta; its own release function runs."""
@@ -359,16 +404,15 @@ cdef class Transaction:
         """
         cdef Snapshot snap = self._snapshot
         cdef Tables t
-        cdef Py_ssize_t n_f = snap._frames, n_o = snap._objects, i, n_dead = 0
+        cdef Py_ssize_t n_f = snap._frames, n_o = snap._objects
         cdef Py_ssize_t added = self._n_objects - n_o
         cdef bytes new_rows = b"".join(self._new_objects)
         cdef int32_t* new_row = <int32_t*>PyBytes_AsString(new_rows)
         cdef char* victim = NULL
         cdef int status
-        cdef Py_ssize_t* dead
-        if self._done:
-            raise errors.StaleMetadataError("this transaction was committed already")
-        if len(self._victims):
+        cdef char* dead
+        self._open()
+        if len(self._victims) or self._dead_frames:
             self._victims.extend(bytes(self._n_objects - len(self._victims)))
             victim = PyByteArray_AsString(self._victims)
         t.batch = snap._batch
@@ -376,7 +420,7 @@ cdef class Transaction:
         t.frames = n_f + self._new_frames
         t.objects = n_o
         t.frame = <void**>calloc(t.frames + n_o + added + 1, sizeof(void*))
-        dead = <Py_ssize_t*>calloc(len(self._dead_frames) + 1, sizeof(Py_ssize_t))
+        dead = <char*>calloc(t.frames + 1, 1)
         if t.frame == NULL or dead == NULL:
             free(t.frame)
             free(dead)
@@ -385,12 +429,11 @@ cdef class Transaction:
         memcpy(t.frame, snap._frame, n_f * sizeof(void*))
         memcpy(t.obj, snap._object, n_o * sizeof(void*))
         for row in self._dead_frames:
-            dead[n_dead] = row
-            n_dead += 1
+            dead[<Py_ssize_t>row] = 1
         with nogil:
             api.acquire_lock(t.batch)
             status = _commit(
-                &t, snap, self._ops, self._n, victim, new_row, added, dead, n_dead
+                &t, snap, self._ops, self._n, victim, new_row, added, dead
             )
             api.release_lock(t.batch)
         free(t.frame)
@@ -406,18 +449,29 @@ cdef class Transaction:
 
 cdef int _commit(
     Tables* t, Snapshot snap, Op* ops, Py_ssize_t n_ops, char* victim, int32_t* new_row,
-    Py_ssize_t added, Py_ssize_t* dead, Py_ssize_t n_dead,
+    Py_ssize_t added, char* dead,
 ) noexcept nogil:
-    cdef Py_ssize_t i, n = 0, n_o = snap._objects
+    """Verify, then apply; the meta lock is held. ``victim`` (by object row) may be NULL only if
+    no frame is ``dead`` (by frame row): the objects of a dead frame become victims here."""
+    cdef Py_ssize_t i, k = 0, n = 0, n_o = snap._objects
     cdef Slots victims
+    cdef GList* o
     cdef int status
     cdef void* d
     if not _same(t.batch, snap._frame, snap._frames, snap._object, snap._objects):
         return CHANGED
-    for i in range(n_ops):
-        if not _target_in_place(&ops[i], t):
-            return CHANGED
+    status = _targets_in_place(ops, n_ops, t)
+    if status:
+        return status
     if victim != NULL:
+        for i in range(snap._frames):
+            o = <GList*>_ptr(t.frame[i], FRAME_OBJECTS)
+            while o != NULL:
+                victim[k] |= dead[i]
+                k += 1
+                o = o.next
+        for i in range(added):
+            victim[n_o + i] |= dead[new_row[i]]
         for i in range(n_o):
             n += victim[i] != 0
     if n:
@@ -435,6 +489,8 @@ cdef int _commit(
             if victim[i]:
                 t.obj[i] = NULL
     for i in range(snap._frames, t.frames):
+        if dead[i]:
+            continue
         d = api.acquire_frame(t.batch)
         if d == NULL:
             return NO_MEMORY
@@ -455,85 +511,7 @@ cdef int _commit(
         status = _apply(&ops[i], t)
         if status:
             return status
-    for i in range(n_dead):
-        if t.frame[dead[i]] != NULL:
-            api.remove_frame(t.batch, t.frame[dead[i]])
-            t.frame[dead[i]] = NULL
+    for i in range(snap._frames):
+        if dead[i]:
+            api.remove_frame(t.batch, t.frame[i])
     return DONE
-
-
-cdef void _free_display(void* built, int texts_at) noexcept nogil:
-    cdef int i
-    for i in range(MAX_SHAPES):
-        api.g_free(_ptr(built, texts_at + 104 * i))
-
-
-cdef int _put_color(char* at, color) except -1:
-    cdef double* c = <double*>at
-    c[0], c[1], c[2], c[3] = color
-    return 0
-
-
-cdef void* _build_display(shapes, Layout* layout) except NULL:
-    """A NvDsDisplayMeta on the C heap from the shapes of the stub's description."""
-    cdef char* d
-    cdef char* s
-    cdef uint32_t* u
-    cdef float* f
-    cdef int i, count, kind = 0
-    for name in shapes:
-        if name not in ("rects", "texts", "lines", "arrows", "circles"):
-            raise errors.MetadataValueError(f"no display shape is called {name!r}")
-        if len(shapes[name]) > MAX_SHAPES:
-            raise errors.MetadataValueError(f"{len(shapes[name])} {name}; a display meta holds 16")
-    d = <char*>calloc(1, layout.pool_sizes[3])
-    if d == NULL:
-        raise MemoryError()
-    try:
-        for i, r in enumerate(shapes.get("rects", ())):
-            s = d + layout.rects + i * layout.rect_size
-            f = <float*>s
-            f[0], f[1], f[2], f[3], width, border, has_bg, fill = r
-            (<uint32_t*>(s + 16))[0] = width
-            _put_color(s + 24, border)
-            (<uint32_t*>(s + 56))[0] = has_bg
-            _put_color(s + 64, fill)
-        for i, r in enumerate(shapes.get("texts", ())):
-            s = d + layout.texts + i * 104
-            text, x, y, font, size, color, has_bg, fill = r
-            if text is not None:
-                (<void**>s)[0] = api.g_strdup(PyBytes_AsString(text.encode()))
-            (<uint32_t*>(s + 8))[0] = x
-            (<uint32_t*>(s + 12))[0] = y
-            if font is not None:
-                (<void**>(s + 16))[0] = <void*>api.g_intern_string(PyBytes_AsString(font.encode()))
-            (<uint32_t*>(s + 24))[0] = size
-            _put_color(s + 32, color)
-            (<uint32_t*>(s + 64))[0] = has_bg
-            _put_color(s + 72, fill)
-        for i, r in enumerate(shapes.get("lines", ())):
-            s = d + layout.lines + i * 56
-            u = <uint32_t*>s
-            u[0], u[1], u[2], u[3], u[4], color = r
-            _put_color(s + 24, color)
-        for i, r in enumerate(shapes.get("arrows", ())):
-            s = d + layout.arrows + i * 64
-            u = <uint32_t*>s
-            u[0], u[1], u[2], u[3], u[4], u[5], color = r
-            _put_color(s + 24, color)
-        for i, r in enumerate(shapes.get("circles", ())):
-            s = d + layout.circles + i * 96
-            u = <uint32_t*>s
-            u[0], u[1], u[2], color, has_bg, fill, width = r
-            _put_color(s + 16, color)
-            (<uint32_t*>(s + 48))[0] = has_bg
-            _put_color(s + 56, fill)
-            (<uint32_t*>(s + 88))[0] = width
-        for name in ("rects", "texts", "lines", "arrows", "circles"):
-            (<uint32_t*>(d + 40 + 4 * kind))[0] = len(shapes.get(name, ()))
-            kind += 1
-    except BaseException:
-        _free_display(d, layout.texts)
-        free(d)
-        raise
-    return d
