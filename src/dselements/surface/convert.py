@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from .format import VideoFormat
 
-__all__ = ["luma_weights", "rgb_to_yuv_values", "to_rgb", "to_rgba"]
+__all__ = ["luma_weights", "opencv", "rgb_to_yuv_values", "to_rgb", "to_rgba"]
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -31,7 +31,8 @@ _WEIGHTS = {
 
 
 @lru_cache(maxsize=1)
-def _opencv() -> Any:
+def opencv() -> Any:
+    """The cv2 module; None if it is not installed."""
     try:
         return importlib.import_module("cv2")
     except ImportError:
@@ -86,7 +87,7 @@ def _pick(packed: Pixels, order: str, wanted: str) -> Pixels:
         out[...] = packed[..., None]
         return out
     places = [order.index(c) for c in wanted]
-    cv2 = _opencv()
+    cv2 = opencv()
     if cv2 is not None:
         cv2.mixChannels([packed], [out], [n for at, i in enumerate(places) for n in (i, at)])
         return out
@@ -119,7 +120,7 @@ def yuv_to_rgb(luma: Pixels, u: Pixels, v: Pixels, info: VideoFormat) -> Pixels:
     )
     offset = -matrix @ np.array([black, 128.0, 128.0])
     height, width = luma.shape
-    cv2 = _opencv()
+    cv2 = opencv()
     if cv2 is not None:
         size = (u.shape[1] * 2, u.shape[0] * 2)
         spread = [

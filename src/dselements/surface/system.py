@@ -118,6 +118,24 @@ class Surface:
             views.append(view)
         return views
 
+    def rows(self, plane: int) -> Pixels | None:
+        """View of a plane's whole rows, padding included: uint8 (rows, stride), contiguous.
+
+        None if the memory ends within the last row's padding.
+        """
+        data = self._data()
+        place = self.format.planes[plane]
+        end = place.offset + place.stride * place.height
+        if end > len(data):
+            return None
+        return data[place.offset : end].reshape(place.height, place.stride)
+
+    def check_writable(self) -> None:
+        """:raises SurfaceError: if the views cannot be written."""
+        self._data()
+        if not self.writable:
+            raise SurfaceError("this surface is read-only", hint="use frame.surface(write=True)")
+
     @property
     def array(self) -> Pixels:
         """View of a packed format: uint8 (height, width, channels), or (height, width) for GRAY8.

@@ -25,7 +25,7 @@ def planes_of(name: str, width: int, height: int) -> tuple[list[np.ndarray], Vid
 @pytest.fixture(params=["opencv", "numpy"])
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "numpy":
-        monkeypatch.setattr(convert, "_opencv", lambda: None)
+        monkeypatch.setattr(convert, "opencv", lambda: None)
     else:
         pytest.importorskip("cv2")
     return str(request.param)
@@ -92,7 +92,7 @@ def test_opencv_and_numpy_agree(
     pytest.importorskip("cv2")
     planes, info = planes_of(name, *size)
     fast = convert.to_rgb(planes, info).astype(int)
-    monkeypatch.setattr(convert, "_opencv", lambda: None)
+    monkeypatch.setattr(convert, "opencv", lambda: None)
     plain = convert.to_rgb(planes, info).astype(int)
     assert fast.shape == (size[1], size[0], 3)
     assert np.abs(fast - plain).max() <= 1
