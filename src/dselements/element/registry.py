@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import re
 import sys
 import traceback
@@ -22,6 +23,8 @@ __all__ = ["GROUP", "element", "entry_classes", "register", "register_plugin"]
 
 GROUP = "dselements.elements"
 """Entry-point group: each value is an element class, or a module with a table ``ELEMENTS``."""
+
+log = logging.getLogger("dselements.element")
 
 _NAME = re.compile(r"^[a-z][a-z0-9_-]*$")
 _declared: dict[str, type[Any]] = {}
@@ -108,16 +111,18 @@ def register(*what: type[Any] | str) -> None:
     """Make elements known to GStreamer in this process.
 
     :param what: classes made with :func:`element`, or names of such classes or of installed
-        elements. Without arguments: every element declared so far and every installed one.
-    :raises RegistrationError: if one is unknown or cannot be loaded or registered.
+        elements. Without arguments: every element declared so far and every installed one; an
+        installed one that cannot be loaded is logged as an error, and the others come.
+    :raises RegistrationError: if one that was named is unknown or cannot be loaded, or GStreamer
+        refuses one.
     """
     Gst.init(None)
     if not what:
 
-        def refuse(where: str, error: Exception) -> None:
-            raise RegistrationError(f"entry point {where}: {error}") from error
+        def tell(where: str, error: Exception) -> None:
+            log.error("entry point %s cannot be loaded: %s", where, error, exc_info=error)
 
-        for cls in [*entry_classes(refuse), *_declared.values()]:
+        for cls in [*entry_classes(tell), *_declared.values()]:
             _register(cls, None)
         return
     for item in what:

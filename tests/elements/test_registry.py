@@ -1,0 +1,133 @@
+"""Registration in this process and through the gst-python loader."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+gi = pytest.importorskip("gi")
+from pipelines import Gst, shell  # noqa: E402
+
+import dselements as ds  # noqa: E402
+from dselements.element.registry import entry_classes  # noqa: E402
+from dselements.elements import ELEMENTS  # noqa: E402
+from dselements.errors import RegistrationError  # noqa: E402
+
+
+def test_all_built_in_elements_register_and_can_be_made() -> None:
+    ds.register()
+    ds.register()  # again is fine
+    for name in ELEMENTS:
+        made = Gst.ElementFactory.make(name, None)
+        assert made is not None, name
+        assert made.get_factory().get_metadata("description")
+
+
+@pytest.mark.parametrize("name", ["Upper", "9gate", "with space", "", "é"])
+def test_names_that_gstreamer_does_not_take_are_refused(name: str) -> None:
+    with pytest.raises(RegistrationError, match="cannot name an element"):
+        ds.element(name, description="x")
+
+
+def test_only_elements_can_be_named() -> None:
+    with pytest.raises(RegistrationError, match="subclass of MetaTransform"):
+        ds.element("notone", description="x")(object)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(RegistrationError, match="no element named 'nosuch'"):
+        ds.register("nosuch")
+
+
+def test_the_decorator_also_works_when_the_package_was_imported_first() -> None:
+    code = (
+        "import dselements.element, dselements as ds\n"
+        "@ds.element('x1', description='d')\n"
+        "class X(ds.MetaTransform):\n    pass\n"
+        "ds.register(X)\n"
+        "from gi.repository import Gst\n"
+        "assert Gst.ElementFactory.make('x1')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+PACKAGE = """
+import dselements as ds
+
+@ds.element("thirdparty", description="From another package")
+class Third(ds.MetaTransform):
+    __gtype_name__ = "ThirdParty"
+    def process(self, batch):
+        for frame in batch.frames:
+            frame.add_object((1, 2, 3, 4), label="third", confidence=0.9)
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder like site-packages with two third-party packages, one of them broken."""
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "third_elements.py").write_text(PACKAGE)
+    for name, value in (("third", "third_elements:Third"), ("broken", "no_such_module:Nothing")):
+        info = site / f"{name}_elements-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-elements\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[dselements.elements]\n{name} = {value}\n")
+    return site
+
+
+def test_third_party_elements_come_through_the_loader_and_a_broken_one_is_told(
+    site: Path, tmp_path: Path
+) -> None:
+    done = shell(
+        ["gst-launch-1.0", "-q", "videotestsrc", "num-buffers=5", "!", "dssynth", "!",
+         "thirdparty", "!", "dspythonfilter", "keep-classes=third", "!", "fakesink"],
+        tmp_path,
+        PYTHONPATH=str(site),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "broken = no_such_module:Nothing cannot be loaded" in done.stderr
+    assert "No module named 'no_such_module'" in done.stderr
+
+
+def test_entry_classes_tells_each_broken_one(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(site))
+    told: list[str] = []
+    names = [cls._ds_name for cls in entry_classes(lambda where, error: told.append(where))]
+    assert "thirdparty" in names
+    assert set(ELEMENTS) <= set(names)
+    assert told == ["broken = no_such_module:Nothing"]
+
+
+def test_the_leaks_tracer_is_clean(tmp_path: Path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import gc, dselements as ds
+            from gi.repository import Gst
+            ds.run("videotestsrc num-buffers=30 ! video/x-raw,width=64,height=48 ! dssynth ! "
+                   "dspythonfilter min-confidence=0.5 ! fakesink")
+            gc.collect()
+            Gst.deinit()
+            """
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env={**__import__("os").environ, "GST_TRACERS": "leaks", "GST_DEBUG": "GST_TRACER:7"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    leaked = [line for line in done.stderr.splitlines() if "object-alive, type-name=" in line]
+    assert leaked == []
