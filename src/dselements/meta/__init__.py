@@ -10,6 +10,8 @@ from .frame import Frame, Frames
 from .object import Object
 from .objects import Objects
 from .payloads import Payloads, UserMeta
+from .synthetic import FrameSpec, ObjectSpec
+from .tensors import Segmentation, TensorLayer, TensorOutput
 
 __all__ = [
     "UNTRACKED",
@@ -18,14 +20,19 @@ __all__ = [
     "Circle",
     "Classifier",
     "Frame",
+    "FrameSpec",
     "Frames",
     "Label",
     "Line",
     "Object",
+    "ObjectSpec",
     "Objects",
     "Payloads",
     "Rect",
+    "Segmentation",
     "SurfaceProvider",
+    "TensorLayer",
+    "TensorOutput",
     "Text",
     "UserMeta",
 ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import MetadataValueError, NonFiniteValueError, StaleMetadataError
+from .checks import checked_text
 
 if TYPE_CHECKING:
     from .batch import Batch
@@ -32,7 +34,13 @@ class Label(NamedTuple):
 class Classifier:
     """What one classifier said of an object (NvDsClassifierMeta)."""
 
-    __slots__ = ("address", "classifier_type", "labels", "unique_component_id")
+    __slots__ = (
+        "address",
+        "classifier_type",
+        "label_addresses",
+        "labels",
+        "unique_component_id",
+    )
 
     def __init__(
         self,
@@ -40,12 +48,16 @@ class Classifier:
         unique_component_id: int,
         classifier_type: str | None,
         address: int = 0,
+        label_addresses: tuple[int, ...] = (),
     ) -> None:
         self.labels = tuple(labels)
         self.unique_component_id = unique_component_id
+        """unique-id of the element that classified."""
         self.classifier_type = classifier_type
         self.address = address
         """Of the NvDsClassifierMeta; 0 for one not committed yet."""
+        self.label_addresses = label_addresses
+        """Of the NvDsLabelInfo of each label; empty for one not committed yet."""
 
     def __repr__(self) -> str:
         names = ", ".join(f"{x.result_label} {x.result_prob:.2f}" for x in self.labels)
@@ -56,15 +68,23 @@ def _label(value: Label | str | tuple[str, float]) -> Label:
     if isinstance(value, str):
         value = Label(value)
     elif not isinstance(value, Label):
-        value = Label(str(value[0]), result_prob=float(value[1]))
-    if "\0" in value.result_label:
-        raise MetadataValueError(f"label {value.result_label!r} holds a NUL character")
-    if value.result_prob - value.result_prob != 0:
-        raise NonFiniteValueError(f"probability of label {value.result_label!r} is {value.result_prob}")
-    for name in ("result_class_id", "label_id", "num_classes"):
-        if not 0 <= getattr(value, name) <= 0xFFFFFFFF:
-            raise MetadataValueError(f"{name} {getattr(value, name)} is no uint32")
-    return value
+        try:
+            value = Label(value[0], result_prob=value[1])
+        except (TypeError, IndexError, KeyError):
+            raise MetadataValueError(
+                f"a classifier label is a str, (str, probability) or Label, not {value!r}"
+            ) from None
+    text = checked_text("label", value.result_label)
+    try:
+        prob = float(value.result_prob)
+        numbers = [operator.index(x) for x in value[1:2] + value[3:]]
+    except (TypeError, ValueError) as error:
+        raise MetadataValueError(f"label {text!r}: {error}") from None
+    if not abs(prob) <= 3.4e38:
+        raise NonFiniteValueError(f"probability of label {text!r} is {prob}")
+    if not all(0 <= number <= 0xFFFFFFFF for number in numbers):
+        raise MetadataValueError(f"label {text!r} has {numbers}: they are uint32")
+    return Label(text or "", numbers[0], prob, numbers[1], numbers[2])
 
 
 class Classifiers:
@@ -77,7 +97,10 @@ class Classifiers:
         self._object = obj
 
     def _list(self) -> list[Classifier]:
-        return self._batch._classifiers_of(self._object._native_row())
+        return self._batch._extras().classifiers(self._object._native_row())
+
+    def _note(self, what: str, classifier: Classifier) -> None:
+        self._batch._extras().note_classifier(what, self._object._native_row(), classifier)
 
     def __iter__(self) -> Iterator[Classifier]:
         return iter(list(self._list()))
@@ -98,19 +121,38 @@ class Classifiers:
         unique_component_id: int = 0,
         classifier_type: str | None = None,
     ) -> Classifier:
-        """Add a result: labels as :class:`Label`, as text, or as (text, probability).
+        """Add a result: labels are texts, (text, probability) or :class:`Label`.
 
-        :raises MetadataValueError: for a value that does not fit; NonFiniteValueError for NaN.
+        :raises MetadataValueError: if a value does not fit; NonFiniteValueError for NaN.
         """
+        if isinstance(labels, (str, Label)):
+            raise MetadataValueError(f"labels is a list, not one label: {labels!r}")
         if not -(2**31) <= unique_component_id < 2**31:
             raise MetadataValueError(f"unique_component_id {unique_component_id} is no int32")
-        new = Classifier([_label(x) for x in labels], unique_component_id, classifier_type)
+        kind = checked_text("classifier_type", classifier_type)
+        new = Classifier([_label(x) for x in labels], unique_component_id, kind)
         self._list().insert(0, new)
-        self._batch._note_classifier("add", self._object._native_row(), new)
+        self._note("add", new)
         return new
 
-    def replace(self, old: Classifier, labels: Iterable[Label | str | tuple[str, float]]) -> Classifier:
-        """Put other labels in the place of a result's, keeping who said it."""
+    def edit(
+        self, classifier: Classifier, index: int, label: Label | str | tuple[str, float]
+    ) -> None:
+        """Put another label in the place of one of a result's, keeping all else.
+
+        :raises StaleMetadataError: if the object does not hold the classifier.
+        :raises MetadataValueError: if a value does not fit.
+        """
+        self._place(classifier)
+        labels = list(classifier.labels)
+        labels[index] = _label(label)
+        classifier.labels = tuple(labels)
+        self._note("edit", classifier)
+
+    def replace(
+        self, old: Classifier, labels: Iterable[Label | str | tuple[str, float]]
+    ) -> Classifier:
+        """Put other labels, of any number, in the place of a result's."""
         new = [_label(x) for x in labels]
         self.remove(old)
         return self.add(
@@ -119,15 +161,16 @@ class Classifiers:
             classifier_type=old.classifier_type,
         )
 
+    def _place(self, classifier: Classifier) -> int:
+        for index, mine in enumerate(self._list()):
+            if mine is classifier:
+                return index
+        raise StaleMetadataError("the object does not hold this classifier (any more)")
+
     def remove(self, classifier: Classifier) -> None:
         """Remove a result. :raises StaleMetadataError: if the object does not hold it."""
-        held = self._list()
-        for index, mine in enumerate(held):
-            if mine is classifier:
-                del held[index]
-                self._batch._note_classifier("remove", self._object._native_row(), classifier)
-                return
-        raise StaleMetadataError("the object does not hold this classifier (any more)")
+        del self._list()[self._place(classifier)]
+        self._note("remove", classifier)
 
     def clear(self) -> None:
         """Remove all."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import MetadataValueError, NonFiniteValueError
+from .checks import checked_text
 
 if TYPE_CHECKING:
     from .batch import Batch
+    from .extras import DisplayState
     from .frame import Frame
 
 __all__ = ["Arrow", "Circle", "Display", "Line", "Rect", "Text"]
@@ -84,55 +86,82 @@ class Circle(NamedTuple):
     circle_width: int = 3
 
 
-Shape = Union[Rect, Text, Line, Arrow, Circle]
+Shape = Rect | Text | Line | Arrow | Circle
 KINDS: dict[str, Any] = {
     "rects": Rect, "texts": Text, "lines": Line, "arrows": Arrow, "circles": Circle
 }  # fmt: skip
 
 
-def _checked(shape: Shape) -> Shape:
-    kind = type(shape).__name__
-    for name, value in shape._asdict().items():
-        if value is None or isinstance(value, str):
-            if isinstance(value, str) and "\0" in value:
-                raise MetadataValueError(f"{kind}.{name} holds a NUL character")
-            continue
-        numbers = value if isinstance(value, tuple) else (value,)
-        if "color" in name or "clr" in name:
-            if isinstance(value, tuple) and len(value) != 4:
-                raise MetadataValueError(f"{kind}.{name} needs red, green, blue, alpha: {value}")
-        for number in numbers:
-            if not math.isfinite(number):
-                raise NonFiniteValueError(f"{kind}.{name} is {value}")
-        whole = not isinstance(value, tuple) and not (kind == "Rect" and name in _FLOATS)
-        if whole and not 0 <= value <= 0xFFFFFFFF:
-            raise MetadataValueError(f"{kind}.{name} is {value}; it holds integers from 0")
-    if isinstance(shape, Rect) and (shape.width < 0 or shape.height < 0):
-        raise MetadataValueError(f"Rect has a negative size: {shape.width} x {shape.height}")
-    if isinstance(shape, Arrow) and shape.arrow_head not in (0, 1, 2):
-        raise MetadataValueError(f"Arrow.arrow_head is {shape.arrow_head}", hint="0, 1 or 2")
-    return shape
-
-
+_TEXTS = frozenset({"display_text", "font_name"})
+_FLAGS = frozenset({"has_bg_color", "set_bg_clr"})
+_COLORS = frozenset(
+    {"border_color", "bg_color", "font_color", "text_bg_clr", "line_color", "arrow_color",
+     "circle_color"}
+)  # fmt: skip
 _FLOATS = frozenset({"left", "top", "width", "height"})
+
+
+def _checked(shape: Shape) -> Shape:
+    """The shape in the metadata's own types; pixels of integer fields are rounded."""
+    kind = type(shape).__name__
+    fixed: dict[str, Any] = {}
+    for name, value in shape._asdict().items():
+        where = f"{kind}.{name}"
+        if name in _TEXTS:
+            fixed[name] = checked_text(where, value)
+            continue
+        try:
+            if name in _COLORS:
+                fixed[name] = tuple(float(x) for x in value)
+                numbers = fixed[name]
+            else:
+                fixed[name] = float(value)
+                numbers = (fixed[name],)
+        except (TypeError, ValueError):
+            raise MetadataValueError(f"{where} cannot be {value!r}") from None
+        if not all(math.isfinite(x) for x in numbers):
+            raise NonFiniteValueError(f"{where} is {value}")
+        if name in _COLORS:
+            if len(numbers) != 4:
+                raise MetadataValueError(f"{where} needs red, green, blue, alpha: {value}")
+        elif name in _FLAGS:
+            fixed[name] = bool(value)
+        elif name in _FLOATS:
+            if abs(fixed[name]) > _FLOAT32_MAX:
+                raise NonFiniteValueError(f"{where} is {value}: it overflows to infinity")
+            if fixed[name] < 0 and name in ("width", "height"):
+                raise MetadataValueError(f"{where} is negative: {value}")
+        else:
+            fixed[name] = round(fixed[name])
+            if not 0 <= fixed[name] <= 0xFFFFFFFF:
+                raise MetadataValueError(f"{where} is {value}; it holds integers from 0")
+    if fixed.get("arrow_head", 0) not in (0, 1, 2):
+        raise MetadataValueError(f"Arrow.arrow_head is {fixed['arrow_head']}", hint="0, 1 or 2")
+    return type(shape)(**fixed)
+
+
+_FLOAT32_MAX = 3.4028234663852886e38
 
 
 def from_native(kind: str, values: tuple[Any, ...]) -> Shape:
     """A shape from what the native core read."""
-    texts = {0, 3} if kind == "texts" else set()
-    decoded = [
-        value.decode("utf-8", "replace") if i in texts and value is not None else value
-        for i, value in enumerate(values)
-    ]
-    shape: Shape = KINDS[kind](*decoded)
-    flags = {n: bool(getattr(shape, n)) for n in ("has_bg_color", "set_bg_clr") if hasattr(shape, n)}
-    return shape._replace(**flags)
+    form = KINDS[kind]
+    decoded = {
+        name: value.decode("utf-8", "replace")
+        if isinstance(value, bytes)
+        else bool(value) if name in _FLAGS else value
+        for name, value in zip(form._fields, values, strict=True)
+    }
+    shape: Shape = form(**decoded)
+    return shape
 
 
 class Display:
     """Shapes of one frame: iterate over what is there, add, clear.
 
-    A display meta holds 16 shapes of a kind; more go into further metas by themselves.
+    A display meta holds 16 shapes of a kind; more go into further metas by themselves. Shapes
+    read back kind by kind and meta by meta (newest meta first), not in the order of adding.
+    Whole pixels are unsigned in the metadata: fractions are rounded, negative ones refused.
     """
 
     __slots__ = ("_batch", "_frame")
@@ -141,8 +170,8 @@ class Display:
         self._batch = batch
         self._frame = frame
 
-    def _state(self) -> tuple[list[tuple[int, list[Shape]]], list[Shape]]:
-        return self._batch._display_of(self._frame._native_row())
+    def _state(self) -> DisplayState:
+        return self._batch._extras().display(self._frame._native_row())
 
     def __iter__(self) -> Iterator[Shape]:
         present, added = self._state()
@@ -181,7 +210,7 @@ class Display:
 
     def clear(self) -> None:
         """Remove all shapes of the frame."""
-        self._batch._clear_display(self._frame._native_row())
+        self._batch._extras().clear_display(self._frame._native_row())
 
 
 def metas_of(shapes: list[Shape]) -> Iterator[dict[str, list[tuple[Any, ...]]]]:

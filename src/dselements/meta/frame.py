@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import _native
-from ..errors import SurfaceError
+from ..errors import DselementsError, SurfaceError
 from .display import Display
 from .fields import FRAME_COLUMNS
 from .handles import Handle, scalar, vector
 from .object import Object
 from .payloads import Payloads
 from .tables import FrameTable
+from .tensors import Segmentation, TensorOutput, segmentations, tensor_outputs
 
 if TYPE_CHECKING:
     from ..surface.system import Surface
     from .batch import Batch
-    from .tensors import Segmentation, TensorOutput
 
 __all__ = ["Frame", "FrameObjects", "Frames"]
 
@@ -67,22 +67,22 @@ class Frame(Handle):
     __slots__ = ()
     _table: FrameTable
 
-    pad_index: int = scalar(FRAME_COLUMNS["pad_index"])  # type: ignore[assignment]
-    batch_id: int = scalar(FRAME_COLUMNS["batch_id"])  # type: ignore[assignment]
-    frame_num: int = scalar(FRAME_COLUMNS["frame_num"])  # type: ignore[assignment]
-    buf_pts: int = scalar(FRAME_COLUMNS["buf_pts"])  # type: ignore[assignment]
-    ntp_timestamp: int = scalar(FRAME_COLUMNS["ntp_timestamp"])  # type: ignore[assignment]
-    source_id: int = scalar(FRAME_COLUMNS["source_id"])  # type: ignore[assignment]
-    num_surfaces_per_frame: int = scalar(FRAME_COLUMNS["num_surfaces_per_frame"])  # type: ignore[assignment]
-    source_frame_width: int = scalar(FRAME_COLUMNS["source_frame_width"])  # type: ignore[assignment]
-    source_frame_height: int = scalar(FRAME_COLUMNS["source_frame_height"])  # type: ignore[assignment]
-    surface_type: int = scalar(FRAME_COLUMNS["surface_type"])  # type: ignore[assignment]
-    surface_index: int = scalar(FRAME_COLUMNS["surface_index"])  # type: ignore[assignment]
-    num_obj_meta: int = scalar(FRAME_COLUMNS["num_obj_meta"])  # type: ignore[assignment]
-    bInferDone: bool = scalar(FRAME_COLUMNS["bInferDone"], bool)  # type: ignore[assignment]  # noqa: N815
-    misc_frame_info: tuple[int, int, int, int] = vector(FRAME_COLUMNS["misc_frame_info"])  # type: ignore[assignment]
-    pipeline_width: int = scalar(FRAME_COLUMNS["pipeline_width"])  # type: ignore[assignment]
-    pipeline_height: int = scalar(FRAME_COLUMNS["pipeline_height"])  # type: ignore[assignment]
+    pad_index: int = scalar(FRAME_COLUMNS["pad_index"])
+    batch_id: int = scalar(FRAME_COLUMNS["batch_id"])
+    frame_num: int = scalar(FRAME_COLUMNS["frame_num"])
+    buf_pts: int = scalar(FRAME_COLUMNS["buf_pts"])
+    ntp_timestamp: int = scalar(FRAME_COLUMNS["ntp_timestamp"])
+    source_id: int = scalar(FRAME_COLUMNS["source_id"])
+    num_surfaces_per_frame: int = scalar(FRAME_COLUMNS["num_surfaces_per_frame"])
+    source_frame_width: int = scalar(FRAME_COLUMNS["source_frame_width"])
+    source_frame_height: int = scalar(FRAME_COLUMNS["source_frame_height"])
+    surface_type: int = scalar(FRAME_COLUMNS["surface_type"])
+    surface_index: int = scalar(FRAME_COLUMNS["surface_index"])
+    num_obj_meta: int = scalar(FRAME_COLUMNS["num_obj_meta"])
+    bInferDone: bool = scalar(FRAME_COLUMNS["bInferDone"], bool)
+    misc_frame_info: tuple[int, int, int, int] = vector(FRAME_COLUMNS["misc_frame_info"])
+    pipeline_width: int = scalar(FRAME_COLUMNS["pipeline_width"])
+    pipeline_height: int = scalar(FRAME_COLUMNS["pipeline_height"])
 
     @property
     def objects(self) -> FrameObjects:
@@ -93,12 +93,18 @@ class Frame(Handle):
     @property
     def width(self) -> int:
         """Width of the frame's pixels; of the metadata's pipeline size where there are none."""
-        return self._batch._frame_size(self)[0]
+        return self._size()[0]
 
     @property
     def height(self) -> int:
         """Height of the frame's pixels; of the metadata's pipeline size where there are none."""
-        return self._batch._frame_size(self)[1]
+        return self._size()[1]
+
+    def _size(self) -> tuple[int, int]:
+        provider = self._batch.surfaces
+        if provider is not None:
+            return provider.size(self.batch_id)
+        return self.pipeline_width, self.pipeline_height
 
     def add_object(
         self,
@@ -143,15 +149,11 @@ class Frame(Handle):
     @property
     def tensors(self) -> list[TensorOutput]:
         """Raw model outputs that nvinfer attached (``output-tensor-meta=1``), as numpy copies."""
-        from .tensors import tensor_outputs
-
         return tensor_outputs(self.payloads.others)
 
     @property
     def segmentations(self) -> list[Segmentation]:
         """Segmentation maps that nvinfer attached, as numpy copies."""
-        from .tensors import segmentations
-
         return segmentations(self.payloads.others)
 
     def surface(self, write: bool = False) -> Surface:
@@ -172,8 +174,8 @@ class Frame(Handle):
     def __repr__(self) -> str:
         try:
             row = self._at()
-        except Exception as error:  # noqa: BLE001 -- a repr never raises
-            return f"<Frame, {error}>"
+        except DselementsError:
+            return "<Frame, stale>"
         return f"<Frame {row} source {self.source_id} number {self.frame_num}>"
 
 
@@ -194,7 +196,8 @@ class Frames:
         table = self._table()
         if not table.n_dead or table.dead is None:
             return list(range(table.n))
-        return np.flatnonzero(~table.dead).tolist()
+        alive: list[int] = np.flatnonzero(~table.dead).tolist()
+        return alive
 
     def __len__(self) -> int:
         return len(self._alive())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..errors import StaleMetadataError
 from .fields import Column
 from .tables import Table
 
@@ -52,15 +54,20 @@ class Handle:
         self._table.set_value(name, self._at(), value)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Handle):
+        if self is other:
+            return True
+        if not isinstance(other, Handle) or self._table is not other._table:
             return NotImplemented
-        return self._table is other._table and self._at() == other._at()
+        try:
+            return self._at() == other._at()
+        except StaleMetadataError:
+            return False
 
     def __hash__(self) -> int:
         return hash((id(self._table), self._native_row()))
 
 
-def scalar(column: Column, convert: Any = None) -> property:
+def scalar(column: Column, convert: Callable[[Any], Any] | None = None) -> Any:
     """Property over a column of one value a row, as a Python number."""
     name = column.name
 
@@ -76,10 +83,10 @@ def scalar(column: Column, convert: Any = None) -> property:
     def put(self: Handle, value: Any) -> None:
         self._set(name, value)
 
-    return property(get, put, doc=column.doc)
+    return property(get, put if column.writable else None, doc=_doc(column))
 
 
-def vector(column: Column) -> property:
+def vector(column: Column) -> Any:
     """Property over a column of several values a row, as a tuple."""
     name = column.name
 
@@ -90,4 +97,8 @@ def vector(column: Column) -> property:
     def put(self: Handle, value: Any) -> None:
         self._set(name, value)
 
-    return property(get, put, doc=column.doc)
+    return property(get, put, doc=_doc(column))
+
+
+def _doc(column: Column) -> str:
+    return f"{column.doc} ({column.unit})" if column.unit else column.doc

@@ -24,12 +24,18 @@ import msgspec
 import numpy as np
 
 from ..errors import ConfigError
-from .batch import Batch
 from .classifier import Label
 from .fields import UNTRACKED
 from .frame import Frame
 
-__all__ = ["FrameRecord", "LabelRecord", "ObjectRecord", "apply_record", "frame_record", "read_records"]
+__all__ = [
+    "FrameRecord",
+    "LabelRecord",
+    "ObjectRecord",
+    "apply_record",
+    "frame_record",
+    "read_records",
+]
 
 VERSION = 1
 NO_TIME = 0xFFFFFFFFFFFFFFFF
@@ -204,7 +210,8 @@ def read_records(path: str | Path) -> Iterator[FrameRecord]:
                     yield decoder.decode(line)
                 except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
                     raise ConfigError(
-                        f"{path}:{number}: {error}", hint="one JSON object a line, as in docs/jsonl.md"
+                        f"{path}:{number}: {error}",
+                        hint="one JSON object a line, as in docs/jsonl.md",
                     ) from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error

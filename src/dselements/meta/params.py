@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from .object import Object
@@ -12,7 +12,7 @@ __all__ = ["FontParams", "RectParams", "TextParams"]
 
 class _View:
     __slots__ = ("_object",)
-    _names: dict[str, str] = {}
+    _names: ClassVar[dict[str, str]] = {}
 
     def __init__(self, obj: Object) -> None:
         object.__setattr__(self, "_object", obj)
@@ -40,7 +40,7 @@ class RectParams(_View):
     """NvOSD_RectParams of an object; colours are (red, green, blue, alpha), 0 to 1."""
 
     __slots__ = ()
-    _names = {
+    _names: ClassVar[dict[str, str]] = {
         name: name
         for name in (
             "left", "top", "width", "height", "border_width", "border_color", "has_bg_color",
@@ -53,14 +53,16 @@ class FontParams(_View):
     """NvOSD_FontParams of an object's text."""
 
     __slots__ = ()
-    _names = {name: name for name in ("font_name", "font_size", "font_color")}
+    _names: ClassVar[dict[str, str]] = {
+        name: name for name in ("font_name", "font_size", "font_color")
+    }
 
 
 class TextParams(_View):
     """NvOSD_TextParams of an object."""
 
     __slots__ = ()
-    _names = {
+    _names: ClassVar[dict[str, str]] = {
         "display_text": "display_text",
         "x_offset": "text_x",
         "y_offset": "text_y",

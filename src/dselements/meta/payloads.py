@@ -20,13 +20,14 @@ are C: buffers may be copied and freed in any thread.
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+import numpy as np
 
-from .._core import _native
 from ..errors import PayloadError
 
 if TYPE_CHECKING:
@@ -41,7 +42,24 @@ VERSION = 1
 ENCODINGS = {"json": 1, "msgpack": 2}
 MAX_BYTES = 64 * 1024 * 1024
 
-_CODERS = {1: (msgspec.json.encode, msgspec.json.decode), 2: (msgspec.msgpack.encode, msgspec.msgpack.decode)}
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of numpy, which msgspec does not know."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"objects of type {type(value).__name__} are not supported")
+
+
+_ENCODERS: dict[int, Callable[[Any], bytes]] = {
+    1: msgspec.json.Encoder(enc_hook=_plain).encode,
+    2: msgspec.msgpack.Encoder(enc_hook=_plain).encode,
+}
+_DECODERS: dict[int, Callable[[bytes], Any]] = {
+    1: msgspec.json.decode,
+    2: msgspec.msgpack.decode,
+}
 
 
 class UserMeta(NamedTuple):
@@ -66,14 +84,38 @@ def encode(name: str, value: Any, encoding: str = "json") -> bytes:
             f"unknown payload encoding {encoding!r}", hint="use 'json' or 'msgpack'"
         ) from None
     try:
-        data = _CODERS[code][0](value)
+        data = _ENCODERS[code](value)
     except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError) as error:
         raise PayloadError(f"payload {name!r} cannot be encoded as {encoding}: {error}") from error
-    label = name.encode()
+    # JSON has no NaN and the encoder writes null for it: the value would change silently.
+    if code == 1 and b"null" in data and not _finite(value):
+        raise PayloadError(
+            f"payload {name!r} holds NaN or infinity, which JSON cannot", hint="use 'msgpack'"
+        )
+    try:
+        label = name.encode()
+    except UnicodeEncodeError as error:
+        raise PayloadError(f"payload name {name!r} is no valid text: {error}") from None
     if len(data) > MAX_BYTES or len(label) > 0xFFFF:
         raise PayloadError(f"payload {name[:80]!r} of {len(data)} bytes is too large", hint="")
     head = HEADER.pack(MAGIC, VERSION, code, 0, len(label), len(data))
     return head + label + b"\0" + data
+
+
+def _finite(value: Any) -> bool:
+    """False if NaN or infinity is anywhere in a value of lists, mappings and numbers."""
+    if isinstance(value, (float, np.floating)):
+        return math.isfinite(value)
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind != "f" or bool(np.isfinite(value).all())
+    if isinstance(value, Mapping):
+        return all(_finite(x) for pair in value.items() for x in pair)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return all(_finite(x) for x in value)
+    fields: Any = getattr(value, "__struct_fields__", ()) or getattr(
+        value, "__dataclass_fields__", ()
+    )
+    return all(_finite(getattr(value, field, None)) for field in fields)
 
 
 def name_of(block: bytes) -> str:
@@ -88,12 +130,12 @@ def decode(block: bytes) -> Any:
         raise PayloadError(f"a payload of {len(block)} bytes is shorter than its header")
     magic, version, code, _, name_length, data_length = HEADER.unpack_from(block)
     start = HEADER.size + name_length + 1
-    if magic != MAGIC or version != VERSION or code not in _CODERS:
+    if magic != MAGIC or version != VERSION or code not in _DECODERS:
         raise PayloadError(f"payload with magic {magic:#x}, version {version}, encoding {code}")
     if len(block) != start + data_length:
         raise PayloadError(f"payload of {len(block)} bytes; its header tells {start + data_length}")
     try:
-        return _CODERS[code][1](block[start:])
+        return _DECODERS[code](block[start:])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise PayloadError(f"payload {name_of(block)!r} cannot be decoded: {error}") from error
 
@@ -103,6 +145,12 @@ class Payloads(MutableMapping[str, Any]):
 
     Reading gives a decoded copy: change it and assign it again. Assigning to a name replaces
     its payload. Edits reach the metadata at commit.
+
+    Values are what JSON or msgpack holds, and numpy numbers and arrays (as lists). Tuples and
+    sets come back as lists, dataclasses as mappings; JSON turns bytes into base64 text and
+    keys into text: use ``put(name, value, encoding="msgpack")`` for those.
+
+    :raises PayloadError: on reading one that cannot be decoded.
     """
 
     __slots__ = ("_batch", "_level", "_owner")
@@ -112,12 +160,14 @@ class Payloads(MutableMapping[str, Any]):
         self._level = level
         self._owner = owner
 
+    def _row(self) -> int:
+        return 0 if self._owner is None else self._owner._native_row()
+
     def _blocks(self) -> dict[str, bytes]:
-        row = 0 if self._owner is None else self._owner._native_row()
-        return self._batch._payload_blocks(self._level, row)
+        return self._batch._extras().payload_blocks(self._level, self._row())
 
     def __getitem__(self, name: str) -> Any:
-        return decode(self._blocks()[name])
+        return decode(self._blocks()[name])  # KeyError as any mapping
 
     def __setitem__(self, name: str, value: Any) -> None:
         self.put(name, value)
@@ -144,7 +194,11 @@ class Payloads(MutableMapping[str, Any]):
 
     @property
     def others(self) -> list[UserMeta]:
-        """User metas here that are not payloads of ours, as other elements attached them."""
-        row = 0 if self._owner is None else self._owner._native_row()
-        ours = _native.payload_meta_type()
-        return [meta for meta in self._batch._user_metas(self._level, row) if meta.meta_type != ours]
+        """User metas here that are no payloads of ours, as other elements attached them.
+
+        Also payloads of a version that this dselements does not read.
+        """
+        from .extras import payload_block
+
+        metas = self._batch._extras().user_metas(self._level, self._row())
+        return [meta for meta in metas if payload_block(meta) is None]

@@ -3,41 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MetadataValueError
+from .fields import UNTRACKED
+from .object import Object
 
 if TYPE_CHECKING:
     from .batch import Batch
+    from .frame import Frame
 
-__all__ = ["fill"]
+__all__ = ["FrameSpec", "ObjectSpec", "fill"]
 
 
-def fill(batch: Batch, frames: Sequence[Mapping[str, Any]]) -> None:
+@dataclass
+class ObjectSpec:
+    """An object of :meth:`Batch.synthetic`."""
+
+    rect: tuple[float, float, float, float]
+    """Left, top, width, height in pixels."""
+    class_id: int = 0
+    label: str = ""
+    confidence: float = 1.0
+    object_id: int = UNTRACKED
+    unique_component_id: int = 0
+    parent: int | None = None
+    """Index of the parent within the frame's objects."""
+    classifiers: Sequence[Any] = ()
+    payloads: Mapping[str, Any] = field(default_factory=dict)
+    mask: Any = None
+    """float (height, width), or None."""
+    display: bool = True
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    """Any other column."""
+
+
+@dataclass
+class FrameSpec:
+    """A frame of :meth:`Batch.synthetic`."""
+
+    source_id: int = 0
+    pad_index: int = 0
+    frame_num: int = 0
+    objects: Sequence[Mapping[str, Any] | ObjectSpec] = ()
+    payloads: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    """Any other frame field."""
+
+
+def _values(spec: Any) -> dict[str, Any]:
+    if isinstance(spec, Mapping):
+        return dict(spec)
+    values = dict(vars(spec))
+    values.update(values.pop("columns"))
+    return values
+
+
+def fill(batch: Batch, frames: Sequence[Mapping[str, Any] | FrameSpec]) -> None:
     """Add frames and objects; see :meth:`Batch.synthetic` for the form."""
     for spec in frames:
-        values = dict(spec)
+        values = _values(spec)
         objects = values.pop("objects", ())
         payloads = values.pop("payloads", {})
         frame = batch.add_frame(**values)
-        for name, value in payloads.items():
-            frame.payloads[name] = value
-        handles = []
-        for item in objects:
-            one = dict(item)
-            parent = one.pop("parent", None)
-            payload = one.pop("payloads", {})
-            classifiers = one.pop("classifiers", ())
-            mask = one.pop("mask", None)
-            if "rect" not in one:
-                raise MetadataValueError(f"an object needs a rect: {item!r}")
-            obj = frame.add_object(one.pop("rect"), **one)
-            if parent is not None:
-                obj.parent = handles[parent]
-            for name, value in payload.items():
-                obj.payloads[name] = value
-            for labels in classifiers:
-                obj.classifiers.add(labels)
-            if mask is not None:
-                obj.mask = mask
-            handles.append(obj)
+        frame.payloads.update(payloads)
+        _add(frame, objects)
+
+
+def _add(frame: Frame, objects: Sequence[Mapping[str, Any] | ObjectSpec]) -> None:
+    handles: list[Object] = []
+    parents: list[tuple[Object, int]] = []
+    for item in objects:
+        one = _values(item)
+        parent = one.pop("parent", None)
+        payloads = one.pop("payloads", {})
+        classifiers = one.pop("classifiers", ())
+        mask = one.pop("mask", None)
+        if "rect" not in one:
+            raise MetadataValueError(f"an object needs a rect: {item!r}")
+        obj = frame.add_object(one.pop("rect"), **one)
+        handles.append(obj)
+        if parent is not None:
+            parents.append((obj, parent))
+        if payloads:
+            obj.payloads.update(payloads)
+        for classifier in reversed(classifiers):  # each comes before the one added last
+            if isinstance(classifier, Mapping):
+                obj.classifiers.add(**classifier)
+            else:
+                obj.classifiers.add(classifier)
+        if mask is not None:
+            obj.mask = mask
+    for obj, parent in parents:
+        obj.parent = handles[parent]
