@@ -16,8 +16,6 @@ cdef class Snapshot:
     cdef Py_ssize_t _objects
     cdef void** _frame
     cdef void** _object
-    cdef readonly bytearray frame_address
-    cdef readonly bytearray object_address
     cdef readonly bytearray frame_index
     cdef readonly bytearray class_id
     cdef readonly bytearray object_id
@@ -27,8 +25,6 @@ cdef class Snapshot:
     def __cinit__(self, uintptr_t batch):
         cdef void* address = _batch_of(batch)
         cdef Py_ssize_t room_f, room_o, n_f = 0, n_o = 0
-        cdef char* p_frame
-        cdef char* p_object
         cdef char* p_index
         cdef char* p_class
         cdef char* p_id
@@ -46,15 +42,17 @@ cdef class Snapshot:
         while True:
             room_f = n_f
             room_o = n_o
-            self.frame_address = PyByteArray_FromStringAndSize(NULL, 8 * room_f)
-            self.object_address = PyByteArray_FromStringAndSize(NULL, 8 * room_o)
+            # The tables of addresses stay on the C heap: a bytearray is Python's to change.
+            free(self._frame)
+            self._frame = <void**>malloc(8 * (room_f + room_o) + 8)
+            if self._frame == NULL:
+                raise MemoryError()
+            self._object = self._frame + room_f
             self.frame_index = PyByteArray_FromStringAndSize(NULL, 4 * room_o)
             self.class_id = PyByteArray_FromStringAndSize(NULL, 4 * room_o)
             self.object_id = PyByteArray_FromStringAndSize(NULL, 8 * room_o)
             self.confidence = PyByteArray_FromStringAndSize(NULL, 4 * room_o)
             self.rect = PyByteArray_FromStringAndSize(NULL, 16 * room_o)
-            p_frame = PyByteArray_AsString(self.frame_address)
-            p_object = PyByteArray_AsString(self.object_address)
             p_index = PyByteArray_AsString(self.frame_index)
             p_class = PyByteArray_AsString(self.class_id)
             p_id = PyByteArray_AsString(self.object_id)
@@ -63,30 +61,21 @@ cdef class Snapshot:
             with nogil:
                 api.acquire_lock(address)
                 fits = _walk(
-                    address, room_f, room_o, &n_f, &n_o, <void**>p_frame, <void**>p_object,
+                    address, room_f, room_o, &n_f, &n_o, self._frame, self._object,
                     <int32_t*>p_index, <int32_t*>p_class, <uint64_t*>p_id, <float*>p_conf,
                     <float*>p_rect,
                 )
                 api.release_lock(address)
             if fits:
                 break
-        if n_f != room_f:
-            PyByteArray_Resize(self.frame_address, 8 * n_f)
         if n_o != room_o:
             for column, size in (
-                (self.object_address, 8), (self.frame_index, 4), (self.class_id, 4),
-                (self.object_id, 8), (self.confidence, 4), (self.rect, 16),
+                (self.frame_index, 4), (self.class_id, 4), (self.object_id, 8),
+                (self.confidence, 4), (self.rect, 16),
             ):
                 PyByteArray_Resize(column, size * n_o)
         self._frames = n_f
         self._objects = n_o
-        # Own copies of the row tables: the bytearrays are Python's to change.
-        self._frame = <void**>malloc(8 * (n_f + n_o) + 8)
-        if self._frame == NULL:
-            raise MemoryError()
-        self._object = self._frame + n_f
-        memcpy(self._frame, PyByteArray_AsString(self.frame_address), 8 * n_f)
-        memcpy(self._object, PyByteArray_AsString(self.object_address), 8 * n_o)
 
     def __dealloc__(self):
         free(self._frame)
@@ -100,6 +89,16 @@ cdef class Snapshot:
     def family(self):
         """Name of the SDK family."""
         return layout_names[self._layout_number]
+
+    @property
+    def frame_address(self):
+        """Addresses of the NvDsFrameMeta, uint64 [n_frames]."""
+        return PyByteArray_FromStringAndSize(<char*>self._frame, 8 * self._frames)
+
+    @property
+    def object_address(self):
+        """Addresses of the NvDsObjectMeta, uint64 [n_objects]."""
+        return PyByteArray_FromStringAndSize(<char*>self._object, 8 * self._objects)
 
     @property
     def n_frames(self):
