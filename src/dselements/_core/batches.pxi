@@ -129,7 +129,6 @@ cdef void* _batch_copy(void* data, void* user_data) noexcept nogil:
     api.acquire_lock(data)
     copy = api.batch_copy(data, user_data)
     if copy != NULL:
-        DS_ADD(batches_alive, 1)
         DS_ADD(batches_created, 1)
         _own(copy, _u32(data, BATCH_MAX_FRAMES))
         layout = _layout_quiet(copy)
@@ -139,6 +138,26 @@ cdef void* _batch_copy(void* data, void* user_data) noexcept nogil:
             )
     api.release_lock(data)
     return copy
+
+
+cdef void _adopt(void* buffer, void* batch) noexcept nogil:
+    """Take back a copy of one of our batches.
+
+    When GStreamer copies a buffer, the library calls our copy function but gives the copy's
+    NvDsMeta its own ones: a copy of the copy would lose order and parents, and its release
+    would not be counted.
+    """
+    cdef NvDsGstMeta* meta
+    cdef void* theirs
+    if (<copy_func_t*>(<char*>batch + BASE_COPY))[0] != _batch_copy:
+        return
+    meta = api.buffer_get_meta(buffer)
+    if meta == NULL or meta.meta_data != batch or meta.freefunc == _batch_release:
+        return
+    theirs = <void*>meta.freefunc
+    if ds_swap(<void**>&meta.freefunc, theirs, <void*>_batch_release):
+        meta.copyfunc = _batch_copy
+        DS_ADD(batches_alive, 1)
 
 
 cdef bint _balanced(void* batch, Layout* layout) noexcept nogil:
@@ -269,6 +288,8 @@ def copy_batch(uintptr_t batch):
         )
     with nogil:
         copy = _batch_copy(address, NULL)
+        if copy != NULL:
+            DS_ADD(batches_alive, 1)
     if copy == NULL:
         raise MemoryError("the library could not copy the batch metadata")
     unowned.add(<uintptr_t>copy)

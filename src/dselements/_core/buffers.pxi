@@ -16,7 +16,11 @@ cdef void* _buffer_of(uintptr_t address) except NULL:
 
 def buffer_batch_meta(uintptr_t buffer):
     """Address of the NvDsBatchMeta of a GstBuffer; 0 if it has none."""
-    return <uintptr_t>api.buffer_batch(_buffer_of(buffer))
+    cdef void* address = _buffer_of(buffer)
+    cdef void* batch = api.buffer_batch(address)
+    if batch != NULL:
+        _adopt(address, batch)
+    return <uintptr_t>batch
 
 
 def buffer_is_writable(uintptr_t buffer):

@@ -86,6 +86,7 @@ def open_library(str meta_path, str gst_meta_path, bint loaded=False):
     _find(m, b"nvds_get_user_meta_type", <void**>&api.user_meta_type)
     _find(g, b"gst_buffer_add_nvds_meta", <void**>&api.buffer_add_meta)
     _find(g, b"gst_buffer_get_nvds_batch_meta", <void**>&api.buffer_batch)
+    _find(g, b"gst_buffer_get_nvds_meta", <void**>&api.buffer_get_meta)
     # A handle also finds the functions of the libraries it depends on: the very GLib and
     # GStreamer that the process already uses.
     _find(g, b"g_strdup", <void**>&api.g_strdup)

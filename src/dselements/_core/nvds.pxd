@@ -25,7 +25,11 @@ cdef extern from *:
     """
     #define DS_ADD(target, value) __atomic_add_fetch(&(target), (value), __ATOMIC_SEQ_CST)
     #define DS_GET(target) __atomic_load_n(&(target), __ATOMIC_SEQ_CST)
+    static int ds_swap(void **slot, void *from, void *to) {
+        return __atomic_compare_exchange_n(slot, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    }
     """
+    int ds_swap(void** slot, void* from_, void* to) noexcept nogil
     long DS_ADD(long target, long value) noexcept nogil
     long DS_GET(long target) noexcept nogil
 
@@ -110,6 +114,7 @@ ctypedef struct Api:
     # libnvdsgst_meta
     NvDsGstMeta* (*buffer_add_meta)(void*, void*, void*, copy_func_t, release_func_t) noexcept nogil
     get_t buffer_batch
+    NvDsGstMeta* (*buffer_get_meta)(void*) noexcept nogil
     # GLib
     char* (*g_strdup)(const char*) noexcept nogil
     void (*g_free)(void*) noexcept nogil
