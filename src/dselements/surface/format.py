@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..errors import SurfaceError
 
-__all__ = ["FORMATS", "PACKED", "Plane", "VideoFormat"]
+__all__ = ["CONVERT", "FORMATS", "PACKED", "Plane", "VideoFormat"]
 
 PACKED: dict[str, str] = {
     "RGBA": "RGBA", "BGRA": "BGRA", "ARGB": "ARGB", "ABGR": "ABGR", "RGBx": "RGBx",
@@ -20,6 +20,13 @@ PACKED: dict[str, str] = {
 """Packed formats and the order of their bytes in memory."""
 
 FORMATS = (*PACKED, "NV12", "NV21", "I420", "YV12")
+
+
+CONVERT = (
+    "insert videoconvert ! video/x-raw,format=RGBA before the element that makes the metadata; "
+    "after it, videoconvert would lose it"
+)
+"""How to mend a frame's format."""
 
 
 class Plane(NamedTuple):
@@ -69,7 +76,7 @@ class VideoFormat(NamedTuple):
         if format not in FORMATS:
             raise SurfaceError(
                 f"frames in {format} cannot be reached",
-                hint=f"insert videoconvert ! video/x-raw,format=RGBA (known: {', '.join(FORMATS)})",
+                hint=f"{CONVERT} (known: {', '.join(FORMATS)})",
             )
         if width < 1 or height < 1:
             raise SurfaceError(f"a frame of {width}x{height} has no pixels")
@@ -112,7 +119,7 @@ class VideoFormat(NamedTuple):
         if len(offsets) != len(self.planes) or len(strides) != len(self.planes):
             raise SurfaceError(
                 f"{self.format} has {len(self.planes)} planes, the buffer describes {len(strides)}",
-                hint="insert videoconvert",
+                hint=CONVERT,
             )
         planes = []
         for plane, offset, stride in zip(self.planes, offsets, strides, strict=True):
@@ -120,7 +127,7 @@ class VideoFormat(NamedTuple):
                 raise SurfaceError(
                     f"a row of {self.format} {self.width}x{self.height} does not fit the buffer's "
                     f"stride of {stride} bytes",
-                    hint="insert videoconvert",
+                    hint=CONVERT,
                 )
             planes.append(plane._replace(offset=offset, stride=stride))
         ends = [p.offset + p.stride * (p.height - 1) + p.width * p.channels for p in planes]

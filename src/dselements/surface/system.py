@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .._core import _native
 from ..errors import NonFiniteValueError, SurfaceError
 from .convert import to_rgb, to_rgba
-from .format import VideoFormat
+from .format import CONVERT, VideoFormat
 from .video_meta import strides_of
 
 __all__ = ["Surface", "SystemSurfaces"]
@@ -74,7 +74,7 @@ class Surface:
             raise SurfaceError(
                 f"a frame of {info.format} {info.width}x{info.height} needs {info.size} bytes, "
                 f"its memory has {memory.size}",
-                hint="its planes may be laid out in another way: insert videoconvert",
+                hint=f"its planes may be laid out in another way: {CONVERT}",
             )
         self.format = info
         """Format, size, strides and colorimetry."""
@@ -252,7 +252,7 @@ class SystemSurfaces:
                 raise SurfaceError(
                     f"the buffer holds {width}x{height} pixels, its caps say "
                     f"{self._info.width}x{self._info.height}",
-                    hint="insert videoconvert",
+                    hint=CONVERT,
                 )
             self._info = self._info.with_strides(offsets, strides)
         self._asked = True

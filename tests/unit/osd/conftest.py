@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("cairo")
-
-from dselements.elements.osd.painter import Painter  # noqa: E402
-from dselements.surface import Surface, VideoFormat  # noqa: E402
-from dselements.surface.convert import rgb_to_yuv_values  # noqa: E402
+from dselements.elements.osd.painter import Painter
+from dselements.surface import Surface, VideoFormat
+from dselements.surface.convert import rgb_to_yuv_values
 
 
 class PlainMemory:
@@ -52,7 +50,9 @@ class Canvas:
             else:
                 surface.array[...] = [parts[c] for c in self.info.order]
             return
-        y, u, v = (round(x) for x in rgb_to_yuv_values(red / 255, green / 255, blue / 255, self.info))
+        y, u, v = (
+            round(x) for x in rgb_to_yuv_values(red / 255, green / 255, blue / 255, self.info)
+        )
         planes = surface.planes
         planes[0][...] = y
         if self.info.format in ("NV12", "NV21"):

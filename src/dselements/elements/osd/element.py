@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...element import MetaTransform, Property, element
 from ...meta import Batch
+from ...surface.format import FORMATS
 from .logic import plans_of
 from .painter import Painter
 from .settings import MAX_FONT_SIZE, OsdSettings
@@ -20,6 +21,7 @@ class Osd(MetaTransform):
     """See :mod:`dselements.elements.osd`."""
 
     __gtype_name__ = "DsOsd"
+    caps = f"video/x-raw, format=(string){{ {', '.join(FORMATS)} }}"
     pixels = "write"
 
     display_text = Property(True, help="Draw texts")

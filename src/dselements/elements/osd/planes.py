@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ...errors import SurfaceError
 from ...surface import Surface, VideoFormat
 from ...surface.convert import opencv, rgb_to_yuv_values
+from ...surface.format import CONVERT
 from .shapes import Color
 
 __all__ = ["Layer", "Layers"]
@@ -150,10 +151,7 @@ class Layers:
             self._sample(surface, 1, values[order[0]], half=True)
             self._sample(surface, 2, values[order[1]], half=True)
         else:
-            raise SurfaceError(
-                f"dsosd cannot draw on {info.format}",
-                hint="insert videoconvert ! video/x-raw,format=RGBA",
-            )
+            raise SurfaceError(f"dsosd cannot draw on {info.format}", hint=CONVERT)
 
     def _sample(self, surface: Surface, index: int, make: Any, *, half: bool) -> None:
         plane = surface.planes[index]
@@ -164,14 +162,18 @@ class Layers:
     def _pairs(self, chroma: Pixels, first: Any, second: Any) -> None:
         height, width, _ = chroma.shape
         stride = (width + 3) // 4 * 4
-        parts = [self._room(name, (height, stride)) for name in ("first", "second")]
-        for channel, (part, make) in enumerate(zip(parts, (first, second), strict=True)):
-            part[:, :width] = chroma[..., channel]
+        low, high = (self._room(name, (height, stride)) for name in ("first", "second"))
+        # As 16-bit words: four times as fast as copying every second byte.
+        words = chroma.view("<u2")[..., 0]
+        low[:, :width] = words & np.uint16(255)
+        high[:, :width] = words >> np.uint16(8)
+        for part, make in ((low, first), (high, second)):
             self._layer(part, self._cairo.FORMAT_A8, width, height, make, half=True)
 
         def back() -> None:
-            for channel, part in enumerate(parts):
-                chroma[..., channel] = part[:, :width]
+            joined = high[:, :width].astype("<u2")
+            joined <<= np.uint16(8)
+            np.bitwise_or(joined, low[:, :width], out=words)
 
         self._after.append(back)
 

@@ -141,10 +141,11 @@ class TextStamps:
 
     def _set(self, text: str, name: str, points: int, width: int, height: int) -> Stamp | None:
         font = self.font(name, points)
-        ascent, _, line_height, _, _ = font.extents()
-        step = max(math.ceil(line_height), 1)
+        ascent, descent, line_height, _, _ = font.extents()
+        base = _ceil(ascent)
+        step = max(_ceil(line_height), base + _ceil(descent), 1)
         lines = self._lines(text, font, width)[: height // step + 1]
-        wide = min(max((math.ceil(advance) for _, advance in lines), default=0), width)
+        wide = min(max((_ceil(advance) for _, advance in lines), default=0), width)
         high = min(step * len(lines), max(height, 1))
         if wide < 1:
             return None
@@ -153,7 +154,7 @@ class TextStamps:
         context = cairo.Context(surface)
         context.set_scaled_font(font)
         for number, (line, _) in enumerate(lines):
-            context.move_to(0, number * step + math.ceil(ascent))
+            context.move_to(0, number * step + base)
             context.show_text(line)
         surface.flush()
         rows = np.frombuffer(surface.get_data(), np.uint8).reshape(high, surface.get_stride())
@@ -198,6 +199,11 @@ def _clean(text: str) -> str:
     """What cairo takes: valid UTF-8, no control characters."""
     valid = text.encode("utf-8", "replace").decode("utf-8")
     return "".join(c if c.isprintable() or c == " " else " " for c in valid)
+
+
+def _ceil(value: float) -> int:
+    """Rounded up; cairo's whole numbers are off by an ulp."""
+    return math.ceil(value - 1e-6)
 
 
 def _cost(stamp: Stamp | None) -> int:
