@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -213,6 +217,21 @@ def test_odd_sizes_of_fonts(canvas: Any) -> None:
     for size in (1, 60, 2**32 - 1):
         labels = [Label("x", 5, 5, "", size, WHITE, None)]
         assert canvas("RGBA", 80, 50).draw(plan_of(labels=labels)).shape == (50, 80, 3)
+
+
+def test_a_machine_without_fonts_still_shows_letters(tmp_path: Path) -> None:
+    config = tmp_path / "fonts.conf"
+    config.write_text("<?xml version='1.0'?><fontconfig></fontconfig>")
+    code = (
+        "from dselements.elements.osd.stamps import TextStamps, import_cairo\n"
+        "stamp = TextStamps(import_cairo()).get('person', 'Serif', 11, 200, 50)\n"
+        "assert stamp is not None and stamp._rows.max() > 200, stamp\n"
+    )
+    env = {**os.environ, "FONTCONFIG_FILE": str(config)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_mask_is_blended_inside_its_box(canvas: Any) -> None:

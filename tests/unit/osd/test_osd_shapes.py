@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from dselements.elements.osd.shapes import FAR, arrow_segments, box_of, clamp, color_of, line_width
@@ -83,7 +84,6 @@ def test_short_and_thick_arrows() -> None:
 
 
 def test_coverage_is_halved_by_means() -> None:
-    np = pytest.importorskip("numpy")
     full = np.array([[255, 255, 0], [255, 255, 100]], np.uint8)
     assert halve(full, 0, 0).tolist() == [[255, 25]]  # (0 + 100 + 0 + 0) / 4
     # Begins at odd x and y: one column and row of nothing first.
