@@ -18,10 +18,10 @@ class _View:
         object.__setattr__(self, "_object", obj)
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return getattr(self._object, self._names[name])
-        except KeyError:
-            raise AttributeError(f"{type(self).__name__} has no field {name!r}") from None
+        field = self._names.get(name)
+        if field is None:
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        return getattr(self._object, field)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._names:
