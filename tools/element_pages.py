@@ -1,4 +1,4 @@
-"""Writes docs/elements/*.md from the elements' own documentation and properties."""
+"""Writes docs/elements/*.md from the elements' own documentation, properties, and notes/*.md."""
 
 from __future__ import annotations
 
@@ -68,11 +68,22 @@ def page(name: str, element: dict[str, Any], doc: str) -> str:
     parts = [f"# {name}", "", element["description"] + ".", "", markdown(doc)]
     parts += ["## Pads", "", "| pad | direction | presence | caps |", "|---|---|---|---|"]
     parts += [
-        f"| `{pad}` | {p['direction']} | {p['presence']} | {'<br>'.join(f'`{c}`' for c in p['caps'])} |"
+        f"| `{pad}` | {p['direction']} | {p['presence']} | "
+        + "<br>".join(f"`{caps}`" for caps in p["caps"])
+        + " |"
         for pad, p in element["pads"].items()
     ]
-    parts += ["", "## Properties", "", "| name | type | default | set | meaning |", "|---|---|---|---|---|"]
+    parts += [
+        "",
+        "## Properties",
+        "",
+        "| name | type | default | set | meaning |",
+        "|---|---|---|---|---|",
+    ]
     parts += [row(key, spec) for key, spec in element["properties"].items()]
+    notes = PAGES / "notes" / f"{name}.md"
+    if notes.is_file():
+        parts += ["", notes.read_text().strip()]
     parts += ["", "<!-- Written by tools/element_pages.py. -->", ""]
     return "\n".join(parts)
 

@@ -7,6 +7,7 @@ Importing this loads neither GStreamer nor NVIDIA's library; using a name does.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,22 @@ if TYPE_CHECKING:
     from . import errors
     from .element import DROP, MetaTransform, Property, element, register, run
     from .meta import UNTRACKED, Batch, Frame, Label, Object
+
+
+def _prefer_libgcc() -> None:
+    """Make libgcc's stack unwinder the process's first.
+
+    GStreamer brings libunwind, whose functions have the same names. A C++ library that was
+    loaded before GStreamer and one that is loaded after it would use one each, and an
+    exception between the two (OpenCV, then GStreamer, then ONNX Runtime) ends the process.
+    """
+    try:
+        ctypes.CDLL("libgcc_s.so.1", mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        return  # no libgcc: then no C++ library either
+
+
+_prefer_libgcc()
 
 
 def __getattr__(name: str) -> Any:

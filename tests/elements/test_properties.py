@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 gi = pytest.importorskip("gi")
-from pipelines import Gst, launch, play, shell, texts  # noqa: E402
+from pipelines import Gst, launch, play, shell, texts
 
-import dselements as ds  # noqa: E402
-from dselements.errors import PropertyValueError, RegistrationError  # noqa: E402
+import dselements as ds
+from dselements.errors import PropertyValueError, RegistrationError
 
 
 @ds.element("testprops", description="Has a property of each kind")
@@ -159,7 +159,9 @@ def test_gst_inspect_and_launch_know_them(tmp_path: Path) -> None:
     shown = shell(["gst-inspect-1.0", "dspythonfilter"], tmp_path)
     assert shown.returncode == 0
     assert "min-confidence      : Objects below are removed" in shown.stdout
-    assert "Double. Range:               0 -               1 Default:               0" in shown.stdout
+    assert (
+        "Double. Range:               0 -               1 Default:               0" in shown.stdout
+    )
     done = shell(
         ["gst-launch-1.0", "-q", "videotestsrc", "num-buffers=2", "!", "dssynth", "!",
          "dspythonfilter", "rule=confidence >", "!", "fakesink"],

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 gi = pytest.importorskip("gi")
-from pipelines import Gst, shell  # noqa: E402
+from pipelines import Gst, shell
 
-import dselements as ds  # noqa: E402
-from dselements.element.registry import entry_classes  # noqa: E402
-from dselements.elements import ELEMENTS  # noqa: E402
-from dselements.errors import RegistrationError  # noqa: E402
+import dselements as ds
+from dselements.element.registry import entry_classes
+from dselements.elements import ELEMENTS
+from dselements.errors import RegistrationError
 
 
 def test_all_built_in_elements_register_and_can_be_made() -> None:
@@ -76,7 +76,9 @@ def site(tmp_path: Path) -> Path:
     for name, value in (("third", "third_elements:Third"), ("broken", "no_such_module:Nothing")):
         info = site / f"{name}_elements-1.0.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-elements\nVersion: 1.0\n")
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}-elements\nVersion: 1.0\n"
+        )
         (info / "entry_points.txt").write_text(f"[dselements.elements]\n{name} = {value}\n")
     return site
 
@@ -95,9 +97,7 @@ def test_third_party_elements_come_through_the_loader_and_a_broken_one_is_told(
     assert "No module named 'no_such_module'" in done.stderr
 
 
-def test_entry_classes_tells_each_broken_one(
-    site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_entry_classes_tells_each_broken_one(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(site))
     told: list[str] = []
     names = [cls._ds_name for cls in entry_classes(lambda where, error: told.append(where))]

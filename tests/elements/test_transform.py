@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 gi = pytest.importorskip("gi")
-from pipelines import Gst, launch, play, stats, texts  # noqa: E402
+from pipelines import Gst, launch, play, stats, texts
 
-import dselements as ds  # noqa: E402
-from dselements.errors import DselementsError  # noqa: E402
+import dselements as ds
+from dselements.errors import DselementsError
 
 SOURCE = "videotestsrc num-buffers={n} ! video/x-raw,width=64,height=48"
 
@@ -88,7 +88,8 @@ def test_pass_leaves_the_metadata_as_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "arrive", "kind"), [("fail", 3, "error"), ("drop", 19, "warning"), ("pass", 20, "warning")]
+    ("policy", "arrive", "kind"),
+    [("fail", 3, "error"), ("drop", 19, "warning"), ("pass", 20, "warning")],
 )
 def test_a_nan_is_refused_at_commit_under_each_policy(policy: str, arrive: int, kind: str) -> None:
     _, seen, messages = counted(f"testgate nan-at=3 min-confidence=0 on-error={policy}")
@@ -180,7 +181,9 @@ def test_copies_behind_a_tee_keep_order_and_parents() -> None:
 
 
 def test_states_can_cycle() -> None:
-    pipeline = launch("videotestsrc ! video/x-raw,width=16,height=16 ! dssynth ! testgate ! fakesink")
+    pipeline = launch(
+        "videotestsrc ! video/x-raw,width=16,height=16 ! dssynth ! testgate ! fakesink"
+    )
     for _ in range(20):
         pipeline.set_state(Gst.State.PLAYING)
         assert pipeline.get_state(5 * Gst.SECOND)[0] == Gst.StateChangeReturn.SUCCESS
@@ -228,8 +231,8 @@ def test_handles_kept_beyond_process_are_stale() -> None:
 
 
 def test_any_memory_and_format_is_accepted() -> None:
-    factory = Gst.ElementFactory.find("testgate") or launch("testgate") and Gst.ElementFactory.find(
-        "testgate"
+    factory = Gst.ElementFactory.find("testgate") or (
+        launch("testgate") and Gst.ElementFactory.find("testgate")
     )
     for text in (
         "video/x-raw,format=NV12,width=8,height=8,framerate=1/1",

@@ -15,9 +15,7 @@ HARD_CAP = 800
 
 
 def tracked() -> list[Path]:
-    listing = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False
-    )
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
     if listing.returncode != 0:
         pytest.skip("not a git checkout")
     return [ROOT / name for name in listing.stdout.decode().split("\0") if name]

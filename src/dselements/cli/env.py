@@ -46,7 +46,10 @@ def refresh(force: bool = False) -> bool:
 
     Its registry notices a changed folder only, not what a file in it imports. True if touched.
     """
-    found = sorted(f"{e.name}={e.value}={e.dist.version if e.dist else ''}" for e in entry_points(group=GROUP))
+    found = sorted(
+        f"{entry.name}={entry.value}={entry.dist.version if entry.dist else ''}"
+        for entry in entry_points(group=GROUP)
+    )
     state = hashlib.sha256("\n".join(found).encode()).hexdigest()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dselements"
     stamp = cache / "entry-points"

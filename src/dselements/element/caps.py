@@ -7,10 +7,10 @@ from typing import Any
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import Gst  # noqa: E402
+from gi.repository import Gst
 
-from ..errors import SurfaceError  # noqa: E402
-from ..surface.format import VideoFormat  # noqa: E402
+from ..errors import SurfaceError
+from ..surface.format import VideoFormat
 
 __all__ = ["ANY_VIDEO", "templates", "video_format"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from .._core import _native, load
 
@@ -17,7 +17,7 @@ class Log:
 
     __slots__ = ("_category", "_element")
 
-    _categories: dict[str, int] = {}
+    _categories: ClassVar[dict[str, int]] = {}
 
     def __init__(self, name: str, element: Any, description: str = "") -> None:
         category = self._categories.get(name)

@@ -9,9 +9,9 @@ from typing import Any
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import GLib, Gst  # noqa: E402
+from gi.repository import GLib, Gst
 
-from ..errors import DselementsError  # noqa: E402
+from ..errors import DselementsError
 
 __all__ = ["DROP", "ON_ERROR", "RateLimit", "post_error", "post_warning"]
 

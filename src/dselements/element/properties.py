@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar, cast, overload
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import GObject, Gst  # noqa: E402
+from gi.repository import GObject, Gst
 
-from ..errors import PropertyValueError, RegistrationError  # noqa: E402
+from ..errors import PropertyValueError, RegistrationError
 
 __all__ = ["Property"]
 
@@ -137,9 +137,7 @@ class Property(Generic[T]):
         flags = GObject.ParamFlags.READABLE
         if self.writable:
             flags |= GObject.ParamFlags.WRITABLE
-            flags |= (
-                Gst.PARAM_MUTABLE_PLAYING if self.mutable else Gst.PARAM_MUTABLE_READY
-            )
+            flags |= Gst.PARAM_MUTABLE_PLAYING if self.mutable else Gst.PARAM_MUTABLE_READY
         nick = self.nick or self.attribute.replace("_", " ")
         blurb = self.help
         if self.choices is not None:

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import Gst  # noqa: E402
+from gi.repository import Gst
 
-from ..errors import RegistrationError  # noqa: E402
+from ..errors import RegistrationError
 
 __all__ = ["GROUP", "element", "entry_classes", "register", "register_plugin"]
 

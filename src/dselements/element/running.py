@@ -7,10 +7,10 @@ from typing import Any
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import GLib, Gst  # noqa: E402
+from gi.repository import GLib, Gst
 
-from ..errors import PipelineError  # noqa: E402
-from .registry import register  # noqa: E402
+from ..errors import PipelineError
+from .registry import register
 
 __all__ = ["run"]
 
@@ -36,8 +36,8 @@ def run(pipeline: str | Any, timeout_s: float | None = None) -> None:
         if message is None:
             raise PipelineError(f"no end of stream within {timeout_s} s")
         if message.type == Gst.MessageType.ERROR:
-            error, details = message.parse_error()
+            problem, details = message.parse_error()
             name = message.src.get_name() if message.src else "pipeline"
-            raise PipelineError(f"{name}: {error.message}", hint=details or "")
+            raise PipelineError(f"{name}: {problem.message}", hint=details or "")
     finally:
         pipeline.set_state(Gst.State.NULL)

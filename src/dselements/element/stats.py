@@ -7,7 +7,7 @@ from typing import Any
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import GObject, Gst  # noqa: E402
+from gi.repository import GObject, Gst
 
 __all__ = ["Stats"]
 

@@ -9,19 +9,19 @@ import gi
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstBase", "1.0")
-from gi.repository import GObject, Gst, GstBase  # noqa: E402
+from gi.repository import GObject, Gst, GstBase
 
-from .._core import _native, load  # noqa: E402
-from ..errors import NoBatchMetaError  # noqa: E402
-from ..meta.batch import Batch  # noqa: E402
-from ..surface.format import VideoFormat  # noqa: E402
-from ..surface.system import SystemSurfaces  # noqa: E402
-from .caps import ANY_VIDEO, templates, video_format  # noqa: E402
-from .declared import DeclaredProperties  # noqa: E402
-from .log import Log  # noqa: E402
-from .policy import DROP, ON_ERROR, RateLimit, post_error, post_warning  # noqa: E402
-from .properties import Property  # noqa: E402
-from .stats import Stats  # noqa: E402
+from .._core import _native, load
+from ..errors import NoBatchMetaError
+from ..meta.batch import Batch
+from ..surface.format import VideoFormat
+from ..surface.system import SystemSurfaces
+from .caps import ANY_VIDEO, templates, video_format
+from .declared import DeclaredProperties
+from .log import Log
+from .policy import DROP, ON_ERROR, RateLimit, post_error, post_warning
+from .properties import Property
+from .stats import Stats
 
 __all__ = ["MetaTransform"]
 
@@ -51,7 +51,12 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
     __gstmetadata__ = ("dselements base", "Filter/Video", "Base of metadata elements", "dselements")
     __gsttemplates__ = templates(ANY_VIDEO, ANY_VIDEO)
     __gproperties__: ClassVar[dict[str, Any]] = {
-        "stats": (Gst.Structure, "stats", "Counters of buffers, objects, errors and time", _READ_ONLY),
+        "stats": (
+            Gst.Structure,
+            "stats",
+            "Counters of buffers, objects, errors and time",
+            _READ_ONLY,
+        ),
     }
 
     caps: ClassVar[str] = ANY_VIDEO

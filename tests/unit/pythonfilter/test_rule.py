@@ -86,7 +86,13 @@ def test_no_objects() -> None:
     empty = columns(ROWS)
     for name in ROWS[0]:
         setattr(empty, name, getattr(empty, name)[:0])
-    for rule in ("confidence > 1", 'label == "x"', 'label in ("x",)', 'lower(label) == "a"', "True"):
+    for rule in (
+        "confidence > 1",
+        'label == "x"',
+        'label in ("x",)',
+        'lower(label) == "a"',
+        "True",
+    ):
         result = compile_rule(rule)(empty)
         assert result.shape == (0,)
         assert result.dtype == bool
@@ -94,7 +100,7 @@ def test_no_objects() -> None:
 
 def caret(error: RuleSyntaxError) -> int:
     """Column under which the caret stands."""
-    why, line, mark = error.message.split("\n")
+    why, _line, mark = error.message.split("\n")
     assert mark.strip() == "^"
     assert why
     return mark.index("^") - 2
@@ -198,7 +204,9 @@ def test_the_names_it_reads_are_known() -> None:
 
 
 # -- against plain Python, row by row ------------------------------------------------
-numbers = st.sampled_from(["confidence", "class_id", "left", "top", "area", "bottom", "0", "2", "5.5"])
+numbers = st.sampled_from(
+    ["confidence", "class_id", "left", "top", "area", "bottom", "0", "2", "5.5"]
+)
 texts = st.sampled_from(['"car"', '"person"', '""', "label"])
 
 

@@ -122,5 +122,5 @@ def test_a_malformed_line_is_named(path: Path, line: str, told: str) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="nothing.jsonl: cannot be read: No such file"):
+    with pytest.raises(ConfigError, match=r"nothing\.jsonl: cannot be read: No such file"):
         Script(tmp_path / "nothing.jsonl", loop=False)

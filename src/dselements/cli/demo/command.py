@@ -11,16 +11,16 @@ import typer
 
 def demo(
     input: Annotated[
-        Optional[list[str]],  # noqa: UP007, UP045 -- typer reads it on Python 3.10 too
+        Optional[list[str]],  # noqa: UP045 -- typer reads it on Python 3.10 too
         typer.Option(help="File, RTSP URL or any URI; repeat it for a batch. Default: a clip."),
     ] = None,
     output: Annotated[Path, typer.Option(help="MP4 file to write.")] = Path("out/demo.mp4"),
     objects: Annotated[
-        Optional[Path],  # noqa: UP007, UP045
+        Optional[Path],  # noqa: UP045
         typer.Option(help="JSON lines file, one line a frame. Default: beside the output."),
     ] = None,
     config: Annotated[
-        Optional[Path],  # noqa: UP007, UP045
+        Optional[Path],  # noqa: UP045
         typer.Option(help="nvinfer configuration of a detector. Default: the demo's own."),
     ] = None,
     min_confidence: Annotated[float, typer.Option(help="Objects below are removed.")] = 0.5,
@@ -30,7 +30,7 @@ def demo(
     headless: Annotated[bool, typer.Option("--headless", help="Open no window.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     cache: Annotated[
-        Optional[Path],  # noqa: UP007, UP045
+        Optional[Path],  # noqa: UP045
         typer.Option(help="Folder of the detector and the clip.", envvar="DSELEMENTS_CACHE"),
     ] = None,
 ) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import Gst  # noqa: E402
+from gi.repository import Gst
 
-from ...element import register  # noqa: E402
-from ...errors import PipelineError  # noqa: E402
-from .recorder import Recorder  # noqa: E402
-from .settings import TILE_HEIGHT, TILE_WIDTH, DemoSettings, is_uri  # noqa: E402
-from .tap import DemoTap  # noqa: E402
+from ...element import register
+from ...errors import PipelineError
+from .recorder import Recorder
+from .settings import TILE_HEIGHT, TILE_WIDTH, DemoSettings, is_uri
+from .tap import DemoTap
 
 # The first that is installed encodes. Debian has them in -ugly, -bad and -libav.
 ENCODERS = (
@@ -74,13 +75,13 @@ class DemoPipeline:
         )
         self.tap: DemoTap = make("dsdemotap", "tap")
         self.tap.recorder = recorder
-        self.tap.max_frames = settings.max_frames
+        self.tap.limit = settings.max_frames
         self.osd = make("dsosd", "dsosd")
         chain = [self.mux, self.infer, self.filter, self.tap, self.osd]
         self.timed = [element for element in chain if element is not self.tap]
         for element in chain:
             self.pipeline.add(element)
-        for before, after in zip(chain, chain[1:], strict=False):
+        for before, after in pairwise(chain):
             if not before.link(after):
                 raise PipelineError(f"cannot link {before.name} to {after.name}", hint="")
         self._add_output(settings, count)
@@ -105,9 +106,9 @@ class DemoPipeline:
     @staticmethod
     def _on_pad(_decoder: Any, pad: Any, target: Any) -> None:
         caps = pad.get_current_caps() or pad.query_caps(None)
-        if caps.get_size() and caps.get_structure(0).get_name() == "video/x-raw":
-            if not target.is_linked():
-                pad.link(target)
+        video = caps.get_size() and caps.get_structure(0).get_name() == "video/x-raw"
+        if video and not target.is_linked():
+            pad.link(target)
 
     def _add_output(self, settings: DemoSettings, count: int) -> None:
         tail = (

@@ -26,8 +26,8 @@ class ElementCost(msgspec.Struct, frozen=True):
         return cls(
             name=element.get_name(),
             buffers=buffers,
-            mean_us=stats.get_value("process_ns") / 1e3 / buffers if buffers else 0.0,
-            max_us=stats.get_value("process_ns_max") / 1e3,
+            mean_us=stats.get_value("process-ns") / 1e3 / buffers if buffers else 0.0,
+            max_us=stats.get_value("process-ns-max") / 1e3,
         )
 
 

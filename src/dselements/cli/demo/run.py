@@ -8,6 +8,7 @@ import sys
 import threading
 from typing import Any
 
+import gi
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -18,9 +19,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst
+
 from ..._core import _native
 from ...errors import PipelineError
-from .pipeline import DemoPipeline, Gst
+from .pipeline import DemoPipeline
 from .recorder import Recorder
 from .report import ElementCost, Report
 from .settings import DemoSettings
@@ -140,9 +144,7 @@ def _progress(console: Console) -> Progress:
 
 
 def _text(message: Any) -> str:
-    parse = (
-        message.parse_error if message.type == Gst.MessageType.ERROR else message.parse_warning
-    )
+    parse = message.parse_error if message.type == Gst.MessageType.ERROR else message.parse_warning
     problem, detail = parse()
     lines = [f"{message.src.get_name()}: {problem.message}"]
     if detail:

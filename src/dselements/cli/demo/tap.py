@@ -9,12 +9,12 @@ from .recorder import Recorder
 
 @element("dsdemotap", description="Hands every batch to the demo's recorder", klass="Analyzer")
 class DemoTap(MetaTransform):
-    """Counts and records batches; changes nothing. After ``max_frames`` it drops buffers."""
+    """Counts and records batches; changes nothing. After ``limit`` frames it drops buffers."""
 
     __gtype_name__ = "DsDemoTap"
 
     recorder: Recorder
-    max_frames = 0
+    limit = 0
 
     def process(self, batch: Batch) -> object:
         if self.full:
@@ -24,5 +24,5 @@ class DemoTap(MetaTransform):
 
     @property
     def full(self) -> bool:
-        """True once ``max_frames`` frames have passed."""
-        return 0 < self.max_frames <= self.recorder.frames
+        """True once ``limit`` frames have passed."""
+        return 0 < self.limit <= self.recorder.frames

@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import GObject, Gst  # noqa: E402
+from gi.repository import GObject, Gst
 
-from ..._core import _native, load  # noqa: E402
-from ...element import element  # noqa: E402
-from ...element.declared import DeclaredProperties  # noqa: E402
-from ...element.policy import post_error  # noqa: E402
-from ...element.stats import Stats  # noqa: E402
-from ...errors import NoBatchMetaError, PipelineError  # noqa: E402
-from ...meta import Batch  # noqa: E402
-from .logic import combined, routes  # noqa: E402
-from .settings import CAPS  # noqa: E402
+from ..._core import _native, load
+from ...element import element
+from ...element.declared import DeclaredProperties
+from ...element.policy import post_error
+from ...element.stats import Stats
+from ...errors import NoBatchMetaError, PipelineError
+from ...meta import Batch
+from .logic import combined, routes
+from .settings import CAPS
 
 _NO_TIME = 0xFFFFFFFFFFFFFFFF
 _SINK = Gst.PadTemplate.new(

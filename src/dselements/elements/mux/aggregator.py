@@ -9,13 +9,13 @@ import gi
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstBase", "1.0")
-from gi.repository import Gst, GstBase  # noqa: E402
+from gi.repository import Gst, GstBase
 
-from ..._core import _native, load  # noqa: E402
-from ...element.policy import post_error  # noqa: E402
-from ...element.stats import Stats  # noqa: E402
-from .logic import NO_TIME, FrameInfo, columns, select  # noqa: E402
-from .settings import FORMATS  # noqa: E402
+from ..._core import _native, load
+from ...element.policy import post_error
+from ...element.stats import Stats
+from .logic import NO_TIME, FrameInfo, columns, select
+from .settings import FORMATS
 
 __all__ = ["MuxAggregator"]
 

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import GObject, Gst  # noqa: E402
+from gi.repository import GObject, Gst
 
-from ...element import Property, element  # noqa: E402
-from ...element.caps import templates  # noqa: E402
-from ...element.declared import DeclaredProperties  # noqa: E402
-from ...element.policy import post_error  # noqa: E402
-from ...errors import PipelineError  # noqa: E402
-from .aggregator import MuxAggregator  # noqa: E402
-from .settings import DEFAULT_TIMEOUT_US, FORMATS, MAX_BATCH, MAX_EDGE  # noqa: E402
+from ...element import Property, element
+from ...element.caps import templates
+from ...element.declared import DeclaredProperties
+from ...element.policy import post_error
+from ...errors import PipelineError
+from .aggregator import MuxAggregator
+from .settings import DEFAULT_TIMEOUT_US, FORMATS, MAX_BATCH, MAX_EDGE
 
 _SINK = Gst.PadTemplate.new(
     "sink_%u", Gst.PadDirection.SINK, Gst.PadPresence.REQUEST, Gst.Caps.from_string("video/x-raw")
@@ -73,7 +73,9 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
         min=-1,
         help="Live: microseconds after which an incomplete batch is pushed; -1 is at once as due",
     )
-    live_source = Property(False, mutable=False, help="The inputs are live; found out by itself too")
+    live_source = Property(
+        False, mutable=False, help="The inputs are live; found out by itself too"
+    )
     enable_padding = Property(
         False, mutable=False, help="Keep the aspect ratio by black borders instead of stretching"
     )
@@ -131,9 +133,7 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
             state.ghost = Gst.GhostPad.new_from_template(
                 f"sink_{number}", convert.get_static_pad("sink"), template
             )
-            state.ghost.add_probe(
-                Gst.PadProbeType.EVENT_DOWNSTREAM, _on_event, (self, number)
-            )
+            state.ghost.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, _on_event, (self, number))
             state.ghost.set_active(True)
             self._inputs[state.ghost.name] = state
         for part in reversed(state.elements):

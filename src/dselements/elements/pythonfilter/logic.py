@@ -25,9 +25,7 @@ def in_classes(columns: Any, classes: ClassSet) -> Mask:
     return found
 
 
-def inside(
-    points: npt.NDArray[np.float64], x: npt.NDArray[Any], y: npt.NDArray[Any]
-) -> Mask:
+def inside(points: npt.NDArray[np.float64], x: npt.NDArray[Any], y: npt.NDArray[Any]) -> Mask:
     """Points in a polygon by the even-odd rule; its left and top edges belong to it.
 
     :param points: corners, float64 (n, 2).
@@ -49,7 +47,7 @@ def keep_mask(columns: Any, settings: FilterSettings, sizes: Any) -> Mask:
     :param sizes: function that gives width and height of each object's frame, float (n, 2);
         called only for a region in fractions.
     """
-    keep = columns.confidence >= _thresholds(columns, settings)
+    keep: Mask = columns.confidence >= _thresholds(columns, settings)
     if settings.keep:
         keep &= in_classes(columns, settings.keep)
     if settings.drop:

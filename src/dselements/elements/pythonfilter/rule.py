@@ -67,7 +67,8 @@ class Rule(NamedTuple):
         """True for the objects to keep, bool (n,); ``columns`` is ``batch.objects`` or alike."""
         with np.errstate(all="ignore"):
             result = np.asarray(self.run(columns), bool)
-        return np.broadcast_to(result, (len(columns),)).copy()
+        kept: npt.NDArray[np.bool_] = np.broadcast_to(result, (len(columns),)).copy()
+        return kept
 
 
 def compile_rule(text: str) -> Rule:

@@ -106,7 +106,9 @@ def _pairs(name: str, text: str) -> list[tuple[str, str]]:
     for item in _items(text):
         key, colon, value = item.partition(":")
         if not colon or not key.strip() or not value.strip():
-            raise PropertyValueError(f"{name}: {item!r} is not CLASS:VALUE", hint="such as person:0.6")
+            raise PropertyValueError(
+                f"{name}: {item!r} is not CLASS:VALUE", hint="such as person:0.6"
+            )
         pairs.append((key.strip(), value.strip()))
     return pairs
 

@@ -31,7 +31,8 @@ def bounced(position: npt.NDArray[Any], room: npt.NDArray[Any]) -> npt.NDArray[A
     """A position that moves to and fro between 0 and ``room``."""
     period = np.maximum(2 * room, 1e-9)
     phase = np.mod(position, period)
-    return np.clip(np.minimum(phase, period - phase), 0, room)
+    inside: npt.NDArray[Any] = np.clip(np.minimum(phase, period - phase), 0, room)
+    return inside
 
 
 class Scene:
