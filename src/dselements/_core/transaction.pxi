@@ -1,5 +1,9 @@
 # A list of edits, applied in one locked step.
 
+# Row of an edit that is not of one row. No caller can pass it: -1 is a mistake to be told.
+cdef Py_ssize_t NO_ROW = -(1 << 62)
+
+
 cdef Py_ssize_t _utf8_cut(bytes text, Py_ssize_t limit):
     """Length of the longest prefix of at most ``limit`` bytes that splits no UTF-8 character."""
     cdef const char* s = PyBytes_AsString(text)
@@ -59,7 +63,7 @@ cdef class Transaction:
     cdef Op* _op(self, int kind, int level, Py_ssize_t row) except NULL:
         cdef Op* grown
         self._open()
-        if row != -1:
+        if row != NO_ROW:
             self._check_row(level, row)
         if self._n == self._room:
             grown = <Op*>realloc(self._ops, (self._room * 2 + 16) * sizeof(Op))
@@ -115,7 +119,7 @@ cdef class Transaction:
             changed = _frozen(changed)
         if changed is not None and len(changed) != n:
             raise errors.MetadataValueError(f"{field}: {len(changed)} change flags for {n} rows")
-        op = self._op(OP_SCATTER, level, -1)
+        op = self._op(OP_SCATTER, level, NO_ROW)
         op.offset = offset
         op.size = size
         op.n = n
@@ -164,7 +168,7 @@ cdef class Transaction:
             if strings[i] is not None:
                 table[i] = PyBytes_AsString(strings[i])
         try:
-            op = self._op(kind, 2, -1)
+            op = self._op(kind, 2, NO_ROW)
         except BaseException:
             free(table)
             raise
@@ -329,7 +333,7 @@ cdef class Transaction:
         cdef void* new = self._labels([values])
         cdef Op* op
         try:
-            op = self._op(OP_SET_LABEL, 2, -1)
+            op = self._op(OP_SET_LABEL, 2, NO_ROW)
         except BaseException:
             free(new)
             raise

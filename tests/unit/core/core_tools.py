@@ -28,6 +28,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "g_thread_pool_new": (c_void_p, (c_void_p, c_void_p, c_int, c_int, c_void_p)),
     "g_thread_pool_push": (c_int, (c_void_p, c_void_p, c_void_p)),
     "g_thread_pool_free": (None, (c_void_p, c_int, c_int)),
+    "g_thread_pool_stop_unused_threads": (None, ()),
 }
 
 
