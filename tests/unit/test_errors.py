@@ -49,7 +49,7 @@ def test_a_row_makes_a_class(row: errors.ErrorRow) -> None:
     assert str(error) == (f"what is wrong ({row.hint})" if row.hint else "what is wrong")
     assert str(cls("x", hint="mend")) == "x (mend)"
     assert str(cls("x", hint="")) == "x"
-    with pytest.raises(row.builtin, match="^x"):
+    with pytest.raises(row.builtin, match="x"):
         raise cls("x")
 
 

@@ -64,7 +64,8 @@ class Frame(Handle):
     :raises StaleMetadataError: on any use after it was removed or its batch was closed.
     """
 
-    __slots__ = ()
+    if not TYPE_CHECKING:  # type checkers would take the properties below for no slots
+        __slots__ = ()
     _table: FrameTable
 
     pad_index: int = scalar(FRAME_COLUMNS["pad_index"])

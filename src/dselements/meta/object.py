@@ -63,7 +63,8 @@ class Object(Handle):
     :raises StaleMetadataError: on any use after it was removed or its batch was closed.
     """
 
-    __slots__ = ()
+    if not TYPE_CHECKING:  # type checkers would take the properties below for no slots
+        __slots__ = ()
     _table: ObjectTable
 
     class_id: int = scalar(OBJECT_COLUMNS["class_id"])

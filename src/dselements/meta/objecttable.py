@@ -47,12 +47,11 @@ class ObjectTable(Table):
         if name in OBJECT_COLUMNS:
             return super()._read(name)
         if name == "frame_index":
-            # A copy where rows may be written in or the array be frozen: the bytes are shared.
-            return np.frombuffer(self.snapshot.frame_index, np.int32).copy()
+            return np.frombuffer(self.snapshot.frame_index, np.int32)
         if name == "label":
             codes, labels = self.snapshot.gather_labels()
-            distinct = _objects([text.decode("utf-8", "replace") for text in labels])
-            values = distinct[np.frombuffer(codes, np.int32)]
+            values = _objects([text.decode("utf-8", "replace") for text in labels])
+            values = values[np.frombuffer(codes, np.int32)]
             return values
         if name in TEXTS:
             texts = self.snapshot.gather_text(_native.OBJECT, name)

@@ -115,7 +115,7 @@ def test_batch_fields(batch: Batch) -> None:
     batch.misc_batch_info = (1, -2, 2**62, -(2**63))
     batch.commit()
     assert again(batch).misc_batch_info == (1, -2, 2**62, -(2**63))
-    with pytest.raises(MetadataValueError, match="2\\*\\*63|9223372036854775808"):
+    with pytest.raises(MetadataValueError, match="9223372036854775808"):
         batch.misc_batch_info = (2**63, 0, 0, 0)
 
 
@@ -238,7 +238,7 @@ def test_computed_columns(batch: Batch) -> None:
     assert (obj.right, obj.bottom, obj.area, obj.center) == (40, 60, 1200, (25, 40))
 
 
-@pytest.mark.parametrize("name", [n for n in _COMPUTED] + ["frame_index"])
+@pytest.mark.parametrize("name", [*_COMPUTED, "frame_index"])
 def test_computed_columns_cannot_be_written(batch: Batch, name: str) -> None:
     with pytest.raises(ValueError, match="read-only"):
         getattr(batch.objects, name)[0] = 1

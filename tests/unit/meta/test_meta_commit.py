@@ -19,8 +19,7 @@ from dselements.errors import (
     StaleMetadataError,
     SurfaceError,
 )
-from dselements.meta import Batch
-from dselements.meta import committing
+from dselements.meta import Batch, committing
 
 
 @pytest.fixture
@@ -73,9 +72,15 @@ def edit_everything(batch: Batch) -> None:
 
 def test_an_exception_in_user_code_leaves_all_as_it_was(batch: Batch) -> None:
     before = everything(batch)
-    with pytest.raises(ZeroDivisionError), Batch(batch.address) as mine:
-        edit_everything(mine)
-        raise ZeroDivisionError
+    mine = Batch(batch.address)
+
+    def process() -> None:
+        with mine:
+            edit_everything(mine)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        process()
     assert mine.closed
     assert everything(batch) == before
 

@@ -31,8 +31,9 @@ class Detections:
         def pick(x: Any) -> Any:
             return None if x is None else x[index]
 
-        return Detections(self.xyxy[index], pick(self.confidence), pick(self.class_id),
-                          pick(self.tracker_id), {k: v[index] for k, v in self.data.items()})  # fmt: skip
+        data = {key: values[index] for key, values in self.data.items()}
+        rest = [pick(x) for x in (self.confidence, self.class_id, self.tracker_id)]
+        return Detections(self.xyxy[index], *rest, data)
 
 
 @pytest.fixture

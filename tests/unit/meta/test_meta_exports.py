@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import subprocess
 import sys
 from importlib import metadata
@@ -50,7 +51,5 @@ def test_type_checkers_see_the_same_names() -> None:
 def test_the_version_is_the_projects() -> None:
     text = (SOURCE.parents[2] / "pyproject.toml").read_text()
     assert f'version = "{ds.__version__}"' in text
-    try:
+    with contextlib.suppress(metadata.PackageNotFoundError):
         assert metadata.version("dselements") == ds.__version__
-    except metadata.PackageNotFoundError:
-        pass

@@ -80,7 +80,10 @@ def test_numpy_values_and_dataclasses_are_taken(batch: Batch) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [math.nan, [1, {"a": -math.inf}], np.array([1, math.nan]), np.float32("inf"), Point(0, math.nan)],
+    [
+        math.nan, [1, {"a": -math.inf}], np.array([1, math.nan]), np.float32("inf"),
+        Point(0, math.nan),
+    ],
     ids=repr,
 )
 def test_json_refuses_what_it_would_turn_into_null(batch: Batch, value: Any) -> None:

@@ -91,7 +91,7 @@ def test_a_removed_handle_says_so(batch: Batch) -> None:
     assert repr(obj) == "<Object, removed>"
     assert other.class_id == 2
     assert obj != other
-    assert obj == obj  # noqa: PLR0124 -- equality of a stale handle must not raise
+    assert obj == obj
 
 
 def test_handles_find_their_row_after_compaction(batch: Batch) -> None:
@@ -414,6 +414,14 @@ def test_impossible_parents_in_the_column_are_refused_at_commit(
     with pytest.raises(MetadataValueError, match=message):
         batch.commit()
     assert parents(batch) == [-1] * 7
+
+
+def test_a_removed_parent_in_the_column_is_refused(batch: Batch) -> None:
+    o = batch.objects
+    batch.remove(np.array([0]))
+    o.parent[1] = 0
+    with pytest.raises(MetadataValueError, match="cannot be row 0"):
+        batch.commit()
 
 
 def test_a_ring_of_parents_in_the_column_is_refused(batch: Batch) -> None:

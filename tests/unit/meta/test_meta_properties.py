@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -12,8 +13,6 @@ from dselements._core import _native
 from dselements.errors import StaleMetadataError
 from dselements.meta import Batch, Object
 from dselements.meta.fields import OBJECT_COLUMNS
-
-import pytest
 
 QUICK = settings(
     max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -53,7 +52,6 @@ class Model:
         self.things = list(self.committed)
         self.handles = dict(zip(self.things, self.batch.objects, strict=True))
         self.saved = {t: (dict(vars(t))) for t in self.things}  # type: ignore[misc]
-        self.old = {t: h for t, h in self.handles.items()}
         self.dead: list[Object] = []
 
     def add(self, frame: int, class_id: int, left: float, label: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from dselements._core import _native, load
 from dselements.errors import MetadataValueError
-from dselements.meta import Batch, FrameSpec, ObjectSpec, UserMeta
+from dselements.meta import Batch, FrameSpec, ObjectSpec, UserMeta, tensors
 from dselements.meta.tensors import segmentations, tensor_outputs
 
 TENSOR, SEGMENTATION, FOREIGN = 12, 13, 9000
@@ -109,7 +109,7 @@ def test_tensors_of_every_type(batch: Batch, attach: Any) -> None:
         "int8": (2, np.array([[-1], [2]], np.int8)),
         "int32": (3, np.array([-(2**31)], np.int32)),
         "int64": (4, np.array([2**62], np.int64)),
-        "a layer with a name that is longer than one line of 64 bytes, as exporters make them/out:0": (
+        "a layer with a name longer than 64 bytes, as exporters make them/model/out:0": (
             5, np.array([255], np.uint8),
         ),
     }  # fmt: skip
@@ -153,6 +153,22 @@ def test_tensors_left_on_the_gpu_have_no_data(batch: Batch, attach: Any) -> None
     attach("frame", made, TENSOR)
     (found,) = batch.frames[0].tensors[0].layers
     assert (found.shape, found.data) == ((3,), None)
+
+
+def test_names_are_read_without_crossing_into_another_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = c.create_string_buffer(b"n" * 200)
+    real, reads = _native.read_memory, []
+
+    def spy(address: int, size: int) -> bytes:
+        reads.append((address, size))
+        return real(address, size)
+
+    monkeypatch.setattr(_native, "read_memory", spy)
+    for start in range(64):
+        assert tensors._text(c.addressof(text) + start) == "n" * (200 - start)
+    assert {(at // 64) == (at + size - 1) // 64 for at, size in reads} == {True}
 
 
 @pytest.mark.parametrize(
