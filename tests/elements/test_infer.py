@@ -13,10 +13,10 @@ import pytest
 gi = pytest.importorskip("gi")
 gi.require_version("Gst", "1.0")
 gi.require_version("GstApp", "1.0")
-from gi.repository import Gst  # noqa: E402
+from gi.repository import Gst
 
-import dselements as ds  # noqa: E402
-from dselements import assets  # noqa: E402
+import dselements as ds
+from dselements import assets
 from dselements.meta.jsonl import read_records
 
 onnx = pytest.importorskip("onnx")

@@ -12,10 +12,10 @@ import pytest
 gi = pytest.importorskip("gi")
 gi.require_version("Gst", "1.0")
 gi.require_version("GstApp", "1.0")
-from gi.repository import Gst, GstApp  # noqa: E402, F401
+from gi.repository import Gst, GstApp  # noqa: F401
 
-import dselements as ds  # noqa: E402
-from dselements.surface import SystemSurfaces, VideoFormat  # noqa: E402
+import dselements as ds
+from dselements.surface import SystemSurfaces, VideoFormat
 
 WIDTH, HEIGHT, COLOUR = 128, 96, 0xFF285078  # pattern=solid-color takes ARGB
 BACK = (40, 80, 120)

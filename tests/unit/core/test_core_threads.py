@@ -32,16 +32,21 @@ def in_one_foreign_thread(lib: ctypes.CDLL, call: Callable[[], None], times: int
     pool = lib.g_thread_pool_new(ctypes.cast(function, ctypes.c_void_p), None, 1, 1, None)
     for k in range(times):
         lib.g_thread_pool_push(pool, k + 1, None)
-    lib.g_thread_pool_free(pool, 0, 1)  # waits for the calls
-    lib.g_thread_pool_stop_unused_threads()  # GLib would keep it for another pool
+    lib.g_thread_pool_free(pool, 0, 1)  # waits for the calls, not for the thread
     assert errors == []
 
 
-def settled(count: int) -> bool:
-    deadline = time.monotonic() + 5
-    while _native.pinned_threads() != count and time.monotonic() < deadline:
+def settled(lib: ctypes.CDLL, done: Callable[[], bool]) -> bool:
+    """Wait for something that happens when threads end."""
+    deadline = time.monotonic() + 10
+    while not done() and time.monotonic() < deadline:
+        lib.g_thread_pool_stop_unused_threads()  # GLib would keep them for another pool
         time.sleep(0.01)
-    return _native.pinned_threads() == count
+    return done()
+
+
+def unpinned(lib: ctypes.CDLL, count: int) -> bool:
+    return settled(lib, lambda: _native.pinned_threads() == count)
 
 
 def wait_for(event: threading.Event) -> None:
@@ -151,7 +156,7 @@ def test_a_pinned_thread_keeps_its_python_state(lib: ctypes.CDLL) -> None:
     pinned: list[tuple[int, int]] = []
     in_one_foreign_thread(lib, lambda: count(True, pinned), 3)
     assert pinned == [(1, 1), (2, 1), (3, 1)]
-    assert settled(before)
+    assert unpinned(lib, before)
 
 
 def test_the_state_of_an_ended_thread_is_freed(lib: ctypes.CDLL) -> None:
@@ -166,17 +171,16 @@ def test_the_state_of_an_ended_thread_is_freed(lib: ctypes.CDLL) -> None:
 
     def fill() -> None:
         _native.pin_thread()
-        kept.value = Value()
-        alive.append(weakref.ref(kept.value))
+        value = Value()
+        kept.value = value
+        alive.append(weakref.ref(value))
 
     before = _native.pinned_threads()
     for _ in range(5):
         in_one_foreign_thread(lib, fill, 1)
-    assert settled(before)
-    deadline = time.monotonic() + 5
-    while any(ref() for ref in alive) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert [ref() for ref in alive] == [None] * 5
+    assert unpinned(lib, before)
+    assert len(alive) == 5
+    assert settled(lib, lambda: not any(ref() for ref in alive))
 
 
 def test_pythons_own_threads_are_not_pinned() -> None:
@@ -201,10 +205,10 @@ def test_a_thread_that_asked_for_current_thread_is_foreign_still(lib: ctypes.CDL
     before = _native.pinned_threads()
     in_one_foreign_thread(lib, ask, 1)
     assert results == [True]
-    assert settled(before)
+    assert unpinned(lib, before)
 
 
-def test_a_thread_of_the_low_level_module_survives_a_pin() -> None:
+def test_a_thread_of_the_low_level_module_survives_a_pin(lib: ctypes.CDLL) -> None:
     """``_thread`` deletes the thread's state itself, whoever else counts on it."""
     before = _native.pinned_threads()
     done = threading.Event()
@@ -215,7 +219,7 @@ def test_a_thread_of_the_low_level_module_survives_a_pin() -> None:
 
     _thread.start_new_thread(run, ())
     wait_for(done)
-    assert settled(before)
+    assert unpinned(lib, before)
 
 
 EXIT = """

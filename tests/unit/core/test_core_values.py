@@ -157,29 +157,36 @@ def test_texts_and_fonts() -> None:
 
 
 def test_texts_and_masks_are_owned_over_many_cycles() -> None:
-    """1 kB texts and 4 kB masks, set twice over and removed: a leak would be 40 MB."""
+    """Texts of 10 kB and masks of 16 kB, each set three times: one leak a cycle is over 20 MB."""
+    text = b"t" * 10_000
 
-    def cycle(k: int) -> None:
+    def cycle() -> None:
         t = _native.Transaction(_native.Snapshot(batch))
         t.add_objects(i32(0, 0))
         for _ in range(2):
-            t.set_text(_native.OBJECT, 0, "display_text", b"t" * 1000)
+            t.set_text(_native.OBJECT, 0, "display_text", text)
             t.set_text(_native.OBJECT, 0, "font_name", b"Sans")
-            t.set_mask(1, bytes(4096), 32, 32, 0.5)
+            t.set_mask(1, bytes(16384), 64, 64, 0.5)
+        t.set_display_texts(i32(0, 0), [text])
+        t.add_display(0, {"texts": [(text.decode(), 1, 1, "Sans", 9, (1.0,) * 4, 0, (0.0,) * 4)]})
+        t.add_classifier(1, 1, b"kind", [(1, 1, 1, 1.0, b"x")])
         t.commit()
         copy = _native.copy_batch(batch)
-        assert _native.Snapshot(copy).gather_text(_native.OBJECT, "display_text")[0] == b"t" * 1000
+        assert _native.Snapshot(copy).gather_text(_native.OBJECT, "display_text") == [text, text]
         _native.destroy_batch(copy)
-        t = _native.Transaction(_native.Snapshot(batch))
+        s = _native.Snapshot(batch)
+        t = _native.Transaction(s)
         t.remove_objects(b"\1\1")
+        ((_row, display, _shapes),) = s.gather_display()
+        t.remove_display(0, display)
         t.commit()
 
     with batch_of([], frames=1) as batch:
-        for k in range(500):
-            cycle(k)
+        for _ in range(200):
+            cycle()
         before = resident_kb()
-        for k in range(4000):
-            cycle(k)
+        for _ in range(2000):
+            cycle()
         assert resident_kb() - before < 4096
 
 

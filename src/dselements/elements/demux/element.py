@@ -22,6 +22,12 @@ from .logic import combined, routes
 from .settings import CAPS
 
 _NO_TIME = 0xFFFFFFFFFFFFFFFF
+_STICKY = (
+    Gst.EventType.STREAM_START,
+    Gst.EventType.CAPS,
+    Gst.EventType.SEGMENT,
+    Gst.EventType.TAG,
+)
 _SINK = Gst.PadTemplate.new(
     "sink", Gst.PadDirection.SINK, Gst.PadPresence.ALWAYS, Gst.Caps.from_string(CAPS)
 )
@@ -83,7 +89,7 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
                 pad = Gst.Pad.new_from_template(template, f"src_{number}")
                 self._outputs[number] = pad
             pad.set_active(True)
-            self.sinkpad.sticky_events_foreach(self._copy_sticky, (pad, number))
+            self._copy_sticky(pad, number)
             self.add_pad(pad)
         except Exception as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
             post_error(self, error, "adding an output")
@@ -98,10 +104,12 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
             return number
         return next(n for n in range(len(self._outputs) + 1) if n not in self._outputs)
 
-    def _copy_sticky(self, _sink: Any, event: Any, target: tuple[Any, int]) -> bool:
-        pad, number = target
-        pad.store_sticky_event(self._for_output(event, pad, number))
-        return True
+    def _copy_sticky(self, pad: Any, number: int) -> None:
+        """Give a new output the events that began the stream."""
+        for kind in _STICKY:
+            event = self.sinkpad.get_sticky_event(kind, 0)
+            if event is not None:
+                pad.store_sticky_event(self._for_output(event, pad, number))
 
     def _for_output(self, event: Any, pad: Any, number: int) -> Any:
         if event.type != Gst.EventType.STREAM_START:

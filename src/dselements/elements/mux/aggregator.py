@@ -21,6 +21,10 @@ __all__ = ["MuxAggregator"]
 
 Gst.init(None)
 
+# GST_AGGREGATOR_FLOW_NEED_DATA is a macro, which gi does not carry.
+_NEED_DATA = Gst.FlowReturn.CUSTOM_ERROR
+_DEFAULT_INTERVAL_NS = 33_333_333
+
 _CAPS = Gst.Caps.from_string(f"video/x-raw,format={{{','.join(FORMATS)}}}")
 
 
@@ -47,11 +51,13 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
         self.inputs: dict[str, Any] = {}
         """State of each sink pad by its name; kept by dsmux."""
         self._last = -1
+        self._next = 0
 
     def do_start(self) -> bool:
         load()
         self.stats = Stats()
         self._last = -1
+        self._next = 0
         for state in self.inputs.values():
             state.frames = 0
         return True
@@ -59,7 +65,7 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
     def do_update_src_caps(self, caps: Any) -> Any:
         wanted = self._caps()
         if wanted is None:
-            return GstBase.AGGREGATOR_FLOW_NEED_DATA, None
+            return _NEED_DATA, None
         return Gst.FlowReturn.OK, wanted
 
     def _caps(self) -> Any:
@@ -71,7 +77,12 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
         return None
 
     def do_get_next_time(self) -> int:
-        return int(self.simple_get_next_time())
+        """Running time at which a live batch is due: one frame after the one before.
+
+        The library's own way needs the position written into the pad's segment, of which gi
+        gives a copy only.
+        """
+        return self._next
 
     def do_aggregate(self, timeout: bool) -> Any:
         try:
@@ -92,12 +103,16 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
             elif pad.is_eos():
                 ended += 1
         if not ready:
-            return Gst.FlowReturn.EOS if ended == len(pads) else GstBase.AGGREGATOR_FLOW_NEED_DATA
+            if ended == len(pads):
+                return Gst.FlowReturn.EOS
+            # Due, and nothing there: the next time is one frame on, not at once.
+            self._next += self._interval()
+            return _NEED_DATA
         limit = self.batch_size or len(pads)
         chosen = select(sorted(ready), limit, self._last)
         self._last = chosen[-1] if len(chosen) < len(ready) else -1
         frames, buffers, first = [], [], NO_TIME
-        for number in chosen:
+        for number in sorted(chosen):
             pad = ready[number]
             buffer = pad.pop_buffer()
             if buffer is None:
@@ -113,7 +128,7 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
                 first = min(first, self._running(pad, pts))
         pad = None
         if not frames:
-            return GstBase.AGGREGATOR_FLOW_NEED_DATA
+            return _NEED_DATA
         out = self._batch(frames, buffers, first, limit)
         # The inputs' wrappers go first: the batch is then the only owner of its memories.
         buffers.clear()
@@ -148,5 +163,14 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
             _native.buffer_unref(out)
             raise
         if pts != NO_TIME:
-            self.srcpad.segment.position = pts
+            self._next = pts + self._interval()
         return out
+
+    def _interval(self) -> int:
+        """Duration of a frame by the output's caps, nanoseconds."""
+        caps = self.srcpad.get_current_caps()
+        if caps is not None:
+            known, numerator, denominator = caps.get_structure(0).get_fraction("framerate")
+            if known and numerator > 0:
+                return int(Gst.SECOND * denominator // numerator)
+        return _DEFAULT_INTERVAL_NS

@@ -33,13 +33,11 @@ def select(ready: Sequence[int], limit: int, last: int) -> list[int]:
     :param ready: numbers of the inputs that have a frame, ascending.
     :param limit: most frames of a batch.
     :param last: number of the input that came last in the batch before; -1 at the start.
-    :returns: all of them if they fit; otherwise those after ``last``, going round, ascending.
+    :returns: at most ``limit`` of them in turn: first those after ``last``, then round again.
     """
-    if len(ready) <= limit:
-        return list(ready)
     after = [n for n in ready if n > last]
     before = [n for n in ready if n <= last]
-    return sorted((after + before)[:limit])
+    return (after + before)[:limit]
 
 
 def columns(
