@@ -237,6 +237,8 @@ class Batch:
                 which = np.array([self._row_of(item) for item in items], np.intp)
             else:
                 which = np.asarray(items)
+        if not which.size:
+            return 0
         if which.dtype == bool:
             if which.shape != (table.n,):
                 raise MetadataValueError(
@@ -244,7 +246,7 @@ class Batch:
                     hint="make the mask from batch.objects fetched after the last change",
                 )
         elif which.dtype.kind in "iu":
-            if which.size and (int(which.min()) < 0 or int(which.max()) >= table.n):
+            if int(which.min()) < 0 or int(which.max()) >= table.n:
                 raise MetadataValueError(f"row indices outside 0 to {table.n - 1}")
         else:
             raise MetadataValueError(

@@ -128,14 +128,13 @@ class Objects:
     @overload
     def __getitem__(self, key: int) -> Object: ...
     @overload
-    def __getitem__(self, key: slice) -> list[Object]: ...
-    def __getitem__(self, key: int | slice) -> Object | list[Object]:
+    def __getitem__(self, key: slice | npt.NDArray[Any]) -> list[Object]: ...
+    def __getitem__(self, key: int | slice | npt.NDArray[Any]) -> Object | list[Object]:
+        """One object, or a list of them by slice, bool mask or array of rows."""
         table = self._current()
-        if isinstance(key, slice):
-            return [
-                Object(self._batch, table, row, self._generation)
-                for row in range(*key.indices(table.n))
-            ]
+        if isinstance(key, (slice, np.ndarray)):
+            rows = np.arange(table.n)[key].tolist()
+            return [Object(self._batch, table, row, self._generation) for row in rows]
         row = key + table.n if key < 0 else key
         if not 0 <= row < table.n:
             raise IndexError(f"object {key} of {table.n}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..errors import StaleMetadataError, UnsupportedFieldError
+
 if TYPE_CHECKING:
     from .object import Object
 
@@ -32,8 +34,15 @@ class _View:
         return sorted(self._names)
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._names)
-        return f"{type(self).__name__}({fields})"
+        shown = []
+        for name in self._names:
+            try:
+                shown.append(f"{name}={getattr(self, name)!r}")
+            except UnsupportedFieldError:
+                continue  # not in this SDK
+            except StaleMetadataError:
+                return f"<{type(self).__name__}, stale>"
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 class RectParams(_View):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import math
 from collections.abc import Callable, Iterator
@@ -448,6 +449,28 @@ def test_no_buffer_no_batch() -> None:
         Batch(0).objects  # noqa: B018
     with pytest.raises(ValueError, match="buffer address"):
         Batch.from_buffer(0)
+
+
+def test_the_batch_of_a_buffer() -> None:
+    gst = ctypes.CDLL("libgstreamer-1.0.so.0")
+    gst.gst_init(None, None)
+    gst.gst_buffer_new.restype = ctypes.c_void_p
+    gst.gst_mini_object_unref.argtypes = [ctypes.c_void_p]
+    buffer = gst.gst_buffer_new()
+    before = _native.live_batches()
+    with pytest.raises(NoBatchMetaError, match="no NvDsBatchMeta"):
+        Batch.from_buffer(buffer)
+    with Batch.create(2, buffer=buffer) as made:
+        made.add_frame(source_id=8).add_object((1, 2, 3, 4), label="car")
+    with Batch.from_buffer(buffer) as found:  # closing did not free it: the buffer owns it
+        assert found.buffer == buffer
+        assert found.frames[0].source_id == 8
+        found.objects.label = "bus"
+    assert Batch.from_buffer(buffer).objects.label.tolist() == ["bus"]
+    with pytest.raises(MetadataValueError, match="already"):
+        Batch.create(1, buffer=buffer)
+    gst.gst_mini_object_unref(buffer)
+    assert _native.live_batches() == before
 
 
 def test_a_batch_without_pixels(batch: Batch) -> None:

@@ -165,6 +165,7 @@ def test_a_mask_means_the_rows_it_was_made_from(batch: Batch) -> None:
 def test_ways_to_name_what_is_removed(batch: Batch) -> None:
     handles = list(batch.objects)
     assert batch.remove([]) == 0
+    assert batch.remove(np.array([])) == 0
     assert batch.remove(np.zeros(7, bool)) == 0
     assert batch.remove(handles[0]) == 1
     assert batch.remove(handles[1:3]) == 2
@@ -237,6 +238,11 @@ def test_handles_are_equal_by_row_and_hashable(batch: Batch) -> None:
 def test_sequences(batch: Batch) -> None:
     assert [o.class_id for o in batch.objects[1:3]] == [1, 2]
     assert batch.objects[-1].class_id == 102
+    o = batch.objects
+    assert [x.class_id for x in o[o.class_id > 100]] == [101, 102]
+    assert [x.class_id for x in o[np.array([5, 0])]] == [101, 0]
+    with pytest.raises(IndexError):
+        _ = o[np.zeros(3, bool)]
     assert [o.class_id for o in batch.frames[1].objects[1:]] == [101, 102]
     assert batch.frames[1].objects[-1].class_id == 102
     assert [f.source_id for f in batch.frames[::-1]] == [1, 0]
@@ -257,6 +263,7 @@ def test_sequences(batch: Batch) -> None:
 def test_after_close_everything_is_stale() -> None:
     batch = make(2)
     obj, frame, o = batch.objects[0], batch.frames[0], batch.objects
+    params = obj.rect_params
     payloads, display, confidence = batch.payloads, frame.display, o.confidence
     objects = frame.objects
     batch.close()
@@ -282,6 +289,7 @@ def test_after_close_everything_is_stale() -> None:
             use()
     with pytest.raises(ValueError, match="read-only"):
         confidence[0] = 1
+    assert repr(params) == "<RectParams, stale>"
     assert (repr(batch), repr(frame), repr(obj)) == (
         "<Batch, closed>", "<Frame, stale>", "<Object, removed>"
     )  # fmt: skip
