@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dselements._core import _native, load
-from dselements.errors import MetadataValueError, StaleMetadataError
+from dselements.errors import MetadataValueError, StaleMetadataError, UnsupportedFieldError
 from dselements.meta import UNTRACKED, Batch, Objects
 from dselements.meta.fields import BATCH_COLUMNS, FRAME_COLUMNS, OBJECT_COLUMNS, Column
 from dselements.meta.objects import _COMPUTED, _OTHERS, _PARTS
@@ -300,9 +300,7 @@ def test_rect_and_text_params_have_deepstreams_names(batch: Batch) -> None:
         _ = new.text_params.left
 
 
-def test_reading_gathers_only_what_is_asked(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_gathers_only_what_is_asked(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
     load()
     made: list[Any] = []
     real = _native.Snapshot
@@ -325,3 +323,35 @@ def test_reading_gathers_only_what_is_asked(
     assert lazy.objects.confidence.shape == (3,)
     assert len(made) == 1
     assert set(made[0].calls) <= {"n_objects", "n_frames", "confidence"}
+
+
+def test_a_field_that_the_sdk_lacks(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to SDK 8 there is no rotation angle; all else must work there."""
+    snapshot = _native.Snapshot(batch.address)
+
+    class Old:
+        family = "ds8"
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(snapshot, name)
+
+        def gather(self, level: int, field: str) -> bytearray:
+            if field == "rotation_angle":
+                raise UnsupportedFieldError("no field 'rotation_angle'")
+            return snapshot.gather(level, field)
+
+    old = again(batch)
+    monkeypatch.setattr(old, "_snapshot", Old())
+    for use in (
+        lambda: old.objects.rotation_angle,
+        lambda: old.objects[0].rotation_angle,
+        lambda: setattr(old.objects[0], "rotation_angle", 1),
+        lambda: setattr(old.objects, "rotation_angle", 1),
+    ):
+        with pytest.raises(UnsupportedFieldError):
+            use()
+    assert not hasattr(old.objects, "rotation_angle")
+    assert "rotation" not in repr(old.objects[0].rect_params)
+    assert "left=10.0" in repr(old.objects[0].rect_params)
+    pytest.importorskip("pyarrow")
+    assert "rotation_angle" not in old.to_arrow().column_names

@@ -81,7 +81,10 @@ def test_numpy_values_and_dataclasses_are_taken(batch: Batch) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        math.nan, [1, {"a": -math.inf}], np.array([1, math.nan]), np.float32("inf"),
+        math.nan,
+        [1, {"a": -math.inf}],
+        np.array([1, math.nan]),
+        np.float32("inf"),
         Point(0, math.nan),
     ],
     ids=repr,
@@ -96,9 +99,7 @@ def test_json_refuses_what_it_would_turn_into_null(batch: Batch, value: Any) -> 
 
 @pytest.mark.parametrize("value", [object(), {"a": {1, object()}}, 2**70, "\ud800", lambda: 1])
 @pytest.mark.parametrize("encoding", ["msgpack", "json"])
-def test_what_cannot_be_encoded_is_refused_at_once(
-    batch: Batch, value: Any, encoding: str
-) -> None:
+def test_what_cannot_be_encoded_is_refused_at_once(batch: Batch, value: Any, encoding: str) -> None:
     if encoding == "json" and value == 2**70:
         batch.payloads["v"] = value  # JSON has no limit
         assert batch.payloads["v"] == pytest.approx(2**70)
@@ -153,9 +154,7 @@ def test_the_bytes_are_those_of_the_documented_header(batch: Batch) -> None:
     batch.commit()
     ((row, address, meta_type, data),) = _native.Snapshot(batch.address).gather_user(_native.OBJECT)
     name, value = "näme".encode(), b"[1,2]"
-    wanted = (
-        b"DSEP" + struct.pack("<HBBII", 1, 1, 0, len(name), len(value)) + name + b"\0" + value
-    )
+    wanted = b"DSEP" + struct.pack("<HBBII", 1, 1, 0, len(name), len(value)) + name + b"\0" + value
     assert row == 0
     assert meta_type == _native.payload_meta_type()
     assert _native.read_memory(data, len(wanted)) == wanted

@@ -203,9 +203,7 @@ OPS = st.sampled_from(
     ["add", "add", "add_many", "compact", "commit", "rollback", "remove", "remove_mask",
      "set_handle", "set_column", "label", "text", "payload", "parent", "parent"]
 )  # fmt: skip
-STEPS = st.lists(
-    st.tuples(OPS, st.integers(0, 9), st.integers(0, 9), FLOATS, LABELS), max_size=30
-)
+STEPS = st.lists(st.tuples(OPS, st.integers(0, 9), st.integers(0, 9), FLOATS, LABELS), max_size=30)
 
 
 @QUICK
