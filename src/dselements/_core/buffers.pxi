@@ -66,7 +66,8 @@ def make_batched_buffer(buffers):
     sources = [<uintptr_t>b for b in buffers]
     if not sources or len(sources) > MAX_MEMORIES:
         raise errors.MetadataValueError(
-            f"a buffer holds 1 to {MAX_MEMORIES} memories, not {len(sources)}"
+            f"a buffer holds 1 to {MAX_MEMORIES} memories, not {len(sources)}",
+            hint="in system memory each frame is one: set batch-size to 16 or less",
         )
     for b in sources:
         if api.n_memory(_buffer_of(b)) == 0:
