@@ -267,6 +267,21 @@ def test_classifiers_taken_back_before_commit(batch: Batch) -> None:
     assert [x.labels for x in again(batch).objects[0].classifiers] == [(Label("y"),)]
 
 
+def test_edits_of_a_removed_object_write_no_memory(batch: Batch) -> None:
+    """Its labels are back in the pool by then: they belong to whoever takes them next."""
+    batch.objects[0].classifiers.add(["a"])
+    batch.commit()
+    obj = batch.objects[0]
+    (held,) = obj.classifiers
+    obj.classifiers.edit(held, 0, "EDITED")
+    obj.classifiers.add(["NEW"])
+    obj.remove()
+    batch.commit()
+    assert b"EDITED" not in _native.read_memory(held.label_addresses[0], 200)
+    pools = _native.pool_counters(batch.address)
+    assert (pools["classifier"][2], pools["label"][2]) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("label", "error"),
     [
