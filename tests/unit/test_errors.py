@@ -26,9 +26,7 @@ def twins() -> dict[str, list[str]]:
 
 
 def test_type_checkers_see_the_table() -> None:
-    assert twins() == {
-        row.name: ["DselementsError", row.builtin.__name__] for row in errors.TABLE
-    }
+    assert twins() == {row.name: ["DselementsError", row.builtin.__name__] for row in errors.TABLE}
 
 
 @pytest.mark.parametrize("row", errors.TABLE, ids=lambda row: row.name)

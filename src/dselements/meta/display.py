@@ -149,7 +149,9 @@ def from_native(kind: str, values: tuple[Any, ...]) -> Shape:
     decoded = {
         name: value.decode("utf-8", "replace")
         if isinstance(value, bytes)
-        else bool(value) if name in _FLAGS else value
+        else bool(value)
+        if name in _FLAGS
+        else value
         for name, value in zip(form._fields, values, strict=True)
     }
     shape: Shape = form(**decoded)

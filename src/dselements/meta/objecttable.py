@@ -191,8 +191,7 @@ class ObjectTable(Table):
             out = np.full(self.native_rows, -1, np.int32)
             rows = np.flatnonzero(changed)
             out[rows if self.source is None else self.source[rows]] = [
-                code_of(values[row], partial(self.describe, row))
-                for row in rows.tolist()
+                code_of(values[row], partial(self.describe, row)) for row in rows.tolist()
             ]
         else:
             for first, n, given in self.added:
