@@ -19,6 +19,11 @@ from typing import NamedTuple
 import pytest
 import yaml
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    tomllib = pytest.importorskip("tomli")
+
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # This very test runs inside the first; the second is how a reader gets the tree.
@@ -79,6 +84,9 @@ def run(block: Block, folder: Path) -> None:
             parser = configparser.ConfigParser(strict=True, interpolation=None)
             parser.read_string(block.code)
             assert parser.sections(), where
+            return
+        case "toml":
+            tomllib.loads(block.code)
             return
         case "text":
             return

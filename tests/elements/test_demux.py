@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -142,8 +143,6 @@ def test_a_pad_requested_while_playing_gets_the_streams_events() -> None:
     assert (
         demux.request_pad_simple("src_1").link(tail.get_static_pad("sink")) == Gst.PadLinkReturn.OK
     )
-    import time
-
     deadline = time.monotonic() + 5
     while len(seen) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -157,8 +156,8 @@ def test_a_pad_requested_while_playing_gets_the_streams_events() -> None:
 def test_a_branch_that_ends_early_does_not_stop_the_other() -> None:
     seen: list[Any] = []
     pipeline = launch(
-        MUX
-        + "d.src_0 ! queue ! identity eos-after=2 ! fakesink d.src_1 ! queue ! testlook name=b ! fakesink",
+        MUX + "d.src_0 ! queue ! identity eos-after=2 ! fakesink "
+        "d.src_1 ! queue ! testlook name=b ! fakesink",
         b=plain(seen),
     )
     assert play(pipeline) == []

@@ -224,7 +224,8 @@ def test_formats(config: Path, pixels: str) -> None:
 def test_a_batch_of_streams(config: Path) -> None:
     seen = run(
         f"dsmux name=m ! dsinfer name=infer config-file-path={config} ! fakesink "
-        f"{source('red', 4)} ! m.sink_0 {source('blue', 4)} ! m.sink_1 {source('black', 4)} ! m.sink_2"
+        f"{source('red', 4)} ! m.sink_0 {source('blue', 4)} ! m.sink_1 "
+        f"{source('black', 4)} ! m.sink_2"
     )
     assert seen.error == ""
     assert len(seen.buffers) == 4

@@ -112,6 +112,17 @@ def test_more_inputs_than_the_batch_take_turns() -> None:
     assert seen.column("source")[:3] == [[0, 1], [0, 2], [1, 2]]
 
 
+def test_streams_of_different_rates_stay_in_step_when_asked() -> None:
+    seen, _ = run(
+        "width=16 height=16 sync-inputs=true",
+        "videotestsrc num-buffers=4 ! video/x-raw,framerate=10/1 ! m.sink_0 ",
+        "videotestsrc num-buffers=8 ! video/x-raw,framerate=20/1 ! m.sink_1 ",
+    )
+    assert seen.column("source") == [[0, 1], [1]] * 4
+    assert seen.column("pts")[3] == [150_000_000]
+    assert seen.pts == [n * 50_000_000 for n in range(8)]
+
+
 def test_padding_keeps_the_aspect_ratio() -> None:
     seen, _ = run("width=100 height=20 enable-padding=true", source(0, "red", 1, "20x20"))
     assert seen.batches[0][0]["pixel"] == [255, 0, 0, 255]

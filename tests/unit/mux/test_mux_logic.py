@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dselements.elements.demux.logic import combined, routes
-from dselements.elements.mux.logic import FrameInfo, columns, select
+from dselements.elements.mux.logic import FrameInfo, columns, select, together
 
 OK, NOT_LINKED, FLUSHING, EOS, ERROR = 0, -1, -2, -3, -5
 
@@ -25,6 +25,20 @@ OK, NOT_LINKED, FLUSHING, EOS, ERROR = 0, -1, -2, -3, -5
 )
 def test_inputs_take_turns(ready: list[int], limit: int, last: int, chosen: list[int]) -> None:
     assert select(ready, limit, last) == chosen
+
+
+@pytest.mark.parametrize(
+    ("times", "chosen"),
+    [
+        ({0: 0, 1: 0}, [0, 1]),
+        ({0: 100, 1: 40}, [1]),
+        ({0: 59, 1: 40, 2: 61}, [0, 1]),
+        ({0: None, 1: 40, 2: 90}, [0, 1]),
+        ({0: None, 3: None}, [0, 3]),
+    ],
+)
+def test_frames_of_one_moment(times: dict[int, int | None], chosen: list[int]) -> None:
+    assert together(times, dict.fromkeys(times, 40)) == chosen
 
 
 def test_columns() -> None:

@@ -11,11 +11,11 @@ import pytest
 gi = pytest.importorskip("gi")
 gi.require_version("Gst", "1.0")
 gi.require_version("GstVideo", "1.0")
-from gi.repository import Gst, GstVideo  # noqa: E402
+from gi.repository import Gst, GstVideo
 
-from dselements._core import load  # noqa: E402
-from dselements.errors import NonFiniteValueError, SurfaceError  # noqa: E402
-from dselements.surface import SystemSurfaces, VideoFormat  # noqa: E402
+from dselements._core import load
+from dselements.errors import NonFiniteValueError, SurfaceError
+from dselements.surface import SystemSurfaces, VideoFormat
 
 RGBA = VideoFormat.make("RGBA", 6, 4)
 

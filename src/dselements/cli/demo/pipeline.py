@@ -65,6 +65,7 @@ class DemoPipeline:
             self.mux.set_property("width", TILE_WIDTH)
             self.mux.set_property("height", TILE_HEIGHT)
             self.mux.set_property("enable-padding", True)
+            self.mux.set_property("sync-inputs", True)
         self.infer = make("dsinfer", "dsinfer", config_file_path=str(settings.config))
         self.filter = make(
             "dspythonfilter",

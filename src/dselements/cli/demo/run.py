@@ -110,6 +110,8 @@ def _play(settings: DemoSettings, demo: DemoPipeline, recorder: Recorder) -> str
                     progress.console.print(_text(message), style="yellow", markup=False)
                 if message is not None and message.type == Gst.MessageType.ERROR:
                     error = error or _text(message)
+                    if recorder.frames == 0:
+                        break  # nothing to finish properly
                 if interrupted.is_set() or demo.tap.full or error:
                     end()
                     waited += POLL_NS / 1e9

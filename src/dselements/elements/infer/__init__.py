@@ -4,11 +4,11 @@ It runs an ONNX model with ONNX Runtime on frames in system memory and adds one 
 metadata for each detection, with the values that nvinfer would give it. The file named by
 ``config-file-path`` is nvinfer's own (INI or YAML); GObject properties override it, as there.
 
-Runnable as it is, once ``python -m dselements.assets --cache .cache`` has fetched a detector and
-a clip::
+With the detector and a clip that ``python -m dselements.assets`` fetches::
 
-    gst-launch-1.0 filesrc location=.cache/vtest.avi ! decodebin ! videoconvert ! \\
-        dsinfer config-file-path=.cache/coco-ssd/config.txt ! dsosd ! videoconvert ! autovideosink
+    python -m dselements.assets --quiet --cache cache
+    gst-launch-1.0 filesrc location=cache/bikes.mp4 ! decodebin ! videoconvert ! \\
+        dsinfer config-file-path=cache/coco-ssd/config.txt ! dsosd ! videoconvert ! fakesink
 
 Without ``nvstreammux`` or ``dsmux`` upstream each buffer becomes a batch of one frame.
 

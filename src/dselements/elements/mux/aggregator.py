@@ -14,7 +14,7 @@ from gi.repository import Gst, GstBase
 from ..._core import _native, load
 from ...element.policy import post_error
 from ...element.stats import Stats
-from .logic import NO_TIME, FrameInfo, columns, select
+from .logic import NO_TIME, FrameInfo, columns, select, together
 from .settings import FORMATS
 
 __all__ = ["MuxAggregator"]
@@ -47,6 +47,7 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
         self.owner: Any = None
         """Element that errors are posted for."""
         self.batch_size = 0
+        self.sync_inputs = False
         self.stats = Stats()
         self.inputs: dict[str, Any] = {}
         """State of each sink pad by its name; kept by dsmux."""
@@ -109,6 +110,8 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
             self._next += self._interval()
             return _NEED_DATA
         limit = self.batch_size or len(pads)
+        if self.sync_inputs and len(ready) > 1:
+            ready = self._together(ready)
         chosen = select(sorted(ready), limit, self._last)
         self._last = chosen[-1] if len(chosen) < len(ready) else -1
         frames, buffers, first = [], [], NO_TIME
@@ -136,6 +139,18 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
         self.stats.buffers += 1
         self.stats.took(time.perf_counter_ns() - began)
         return Gst.FlowReturn(_native.aggregator_finish(hash(self), out))
+
+    def _together(self, ready: dict[int, Any]) -> dict[int, Any]:
+        """Inputs whose frame belongs to the same moment as the earliest one."""
+        times, lengths = {}, {}
+        for number, pad in ready.items():
+            buffer = pad.peek_buffer()
+            if buffer is None:
+                continue
+            pts, _, duration, *_ = _native.buffer_info(hash(buffer))
+            times[number] = None if pts == NO_TIME else self._running(pad, pts)
+            lengths[number] = duration if duration != NO_TIME else self._interval()
+        return {number: ready[number] for number in together(times, lengths)}
 
     @staticmethod
     def _running(pad: Any, pts: int) -> int:

@@ -76,6 +76,10 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
     live_source = Property(
         False, mutable=False, help="The inputs are live; found out by itself too"
     )
+    sync_inputs = Property(
+        False,
+        help="A batch holds frames of one moment; a slower stream is not in every batch",
+    )
     enable_padding = Property(
         False, mutable=False, help="Keep the aspect ratio by black borders instead of stretching"
     )
@@ -102,6 +106,8 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
     def _property_changed(self, declared: Property[Any]) -> None:
         if declared.attribute == "batch_size":
             self._aggregator.batch_size = self.batch_size
+        elif declared.attribute == "sync_inputs":
+            self._aggregator.sync_inputs = self.sync_inputs
         elif declared.attribute == "batched_push_timeout":
             self._aggregator.set_property("latency", max(self.batched_push_timeout, 0) * 1000)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FrameInfo", "columns", "select"]
+__all__ = ["FrameInfo", "columns", "select", "together"]
 
 NO_TIME = 0xFFFFFFFFFFFFFFFF
 
@@ -38,6 +38,21 @@ def select(ready: Sequence[int], limit: int, last: int) -> list[int]:
     after = [n for n in ready if n > last]
     before = [n for n in ready if n <= last]
     return (after + before)[:limit]
+
+
+def together(times: Mapping[int, int | None], lengths: Mapping[int, int]) -> list[int]:
+    """Inputs whose waiting frames belong to one moment.
+
+    :param times: running time of each input's frame, nanoseconds; None if it has none.
+    :param lengths: duration of each frame, nanoseconds.
+    :returns: the earliest one, those that begin within half its duration, and those without a time.
+    """
+    known = {number: time for number, time in times.items() if time is not None}
+    if not known:
+        return sorted(times)
+    first = min(known, key=lambda number: (known[number], number))
+    until = known[first] + lengths[first] // 2
+    return sorted(n for n, time in times.items() if time is None or time <= until)
 
 
 def columns(

@@ -6,8 +6,8 @@ arrows, circles). Every frame of a batch gets its own shapes.
 
 Runnable as it is::
 
-    gst-launch-1.0 videotestsrc num-buffers=300 ! video/x-raw,width=1280,height=720 ! \\
-        dssynth num-objects=12 ! dsosd ! videoconvert ! autovideosink
+    gst-launch-1.0 videotestsrc num-buffers=30 ! video/x-raw,width=1280,height=720 ! \\
+        dssynth num-objects=12 ! dsosd ! videoconvert ! fakesink
 
 Formats: RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, GRAY8, NV12, NV21, I420, YV12.
 Alpha stays as it is where it is 255. In the YUV formats a colour is rounded to the nearest
