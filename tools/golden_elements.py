@@ -1,6 +1,6 @@
 """Writes tests/golden/elements.json: every element's metadata, pads and properties.
 
-Run it after changing an element, read the diff, and commit it. With --check it compares only.
+script/snapshots runs it. With --check it compares only.
 """
 
 from __future__ import annotations
