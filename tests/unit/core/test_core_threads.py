@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from core_tools import batch_of, classes, i32
+from core_tools import batch_of, classes, i32, ints
 
 from dselements._core import _native
 
@@ -256,3 +256,54 @@ def test_the_interpreter_ends_with_pinned_threads_about(own: int, end: int) -> N
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, "end True\n", "")
+
+
+def test_copies_of_a_batch_that_changes_are_whole(lib: ctypes.CDLL) -> None:
+    """Objects of even class hang on the one before them. A copy whose parents were mended
+    against a later state of the source would have them on the odd ones.
+
+    The writer waits for the library's own copy to end, and so strikes right after it. It locks
+    by itself, as the library's removal clears an object before it locks.
+    """
+    size = 1000
+    stop = threading.Event()
+    with batch_of([], frames=1) as batch:
+        frame = int.from_bytes(_native.Snapshot(batch).frame_address, "little")
+        alive: list[int] = []
+
+        def add(number: int) -> None:
+            address = lib.nvds_acquire_obj_meta_from_pool(batch)
+            ctypes.c_int32.from_address(address + 52).value = number
+            above = alive[-1] if number % 2 == 0 else None
+            lib.nvds_add_obj_meta_to_frame(frame, address, above)
+            alive.append(address)
+
+        def write() -> None:
+            number = size
+            while not stop.is_set():
+                number += 1
+                lib.nvds_acquire_meta_lock(batch)
+                add(number)
+                if number % 2 == 0:  # a pair came, the oldest pair goes, the child first
+                    for place in (1, 0):
+                        lib.nvds_remove_obj_meta_from_frame(frame, alive.pop(place))
+                lib.nvds_release_meta_lock(batch)
+
+        for number in range(1, size + 1):
+            add(number)
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            for _ in range(100):
+                copy = _native.copy_batch(batch)
+                s = _native.Snapshot(copy)
+                numbers, above = ints(s.class_id), ints(s.gather_parents())
+                _native.destroy_batch(copy)
+                expected = [
+                    row + 1 if number % 2 == 0 else -1 for row, number in enumerate(numbers)
+                ]
+                assert numbers == sorted(numbers, reverse=True)
+                assert above == expected
+        finally:
+            stop.set()
+            writer.join(20)
