@@ -21,6 +21,8 @@ WORKER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 def in_one_foreign_thread(lib: ctypes.CDLL, call: Callable[[], None], times: int) -> None:
     """Call a function several times from one thread that Python did not start, then end it."""
     errors: list[BaseException] = []
+    # A pool may be given a thread that GLib kept from a pipeline, and that one is pinned already.
+    assert unpinned(lib, 0)
 
     def guarded(data: int, user: int) -> None:
         try:
@@ -140,6 +142,7 @@ def test_readers_and_writers_in_many_threads(lib: ctypes.CDLL) -> None:
 
 
 def test_a_pinned_thread_keeps_its_python_state(lib: ctypes.CDLL) -> None:
+    assert unpinned(lib, 0)  # threads of earlier pipelines
     before = _native.pinned_threads()
     kept = threading.local()
 

@@ -6,25 +6,46 @@ import numpy as np
 import pytest
 
 from dselements.elements.demux.logic import combined, routes
-from dselements.elements.mux.logic import FrameInfo, columns, select, together
+from dselements.elements.mux.logic import FrameInfo, columns, together, turns
 
 OK, NOT_LINKED, FLUSHING, EOS, ERROR = 0, -1, -2, -3, -5
 
 
 @pytest.mark.parametrize(
-    ("ready", "limit", "last", "chosen"),
+    ("ready", "limit", "last", "everything", "batches", "next_last"),
     [
-        ([0, 1, 2], 3, -1, [0, 1, 2]),
-        ([0, 1, 2], 5, 1, [2, 0, 1]),
-        ([0, 1, 2, 3, 4], 2, -1, [0, 1]),
-        ([0, 1, 2, 3, 4], 2, 1, [2, 3]),
-        ([0, 1, 2, 3, 4], 2, 3, [4, 0]),
-        ([4, 7], 1, 4, [7]),
-        ([4, 7], 1, 7, [4]),
+        ([], 3, -1, False, [], -1),
+        ([0, 1, 2], 3, -1, False, [[0, 1, 2]], -1),
+        ([0, 1, 2], 5, 1, False, [[0, 1, 2]], -1),
+        ([0, 1, 2, 3], 2, -1, False, [[0, 1], [2, 3]], 3),
+        ([0, 1, 2, 3, 4], 2, -1, False, [[0, 1], [2, 3]], 3),
+        ([0, 1, 2, 3, 4], 2, 3, False, [[0, 4], [1, 2]], 2),
+        ([0, 1, 2, 3, 4], 2, 2, False, [[3, 4], [0, 1]], 1),
+        ([0, 1, 2, 3, 4], 2, 3, True, [[0, 4], [1, 2], [3]], 3),
+        ([4, 7], 1, 4, False, [[7], [4]], 4),
+        ([4, 7], 1, 7, False, [[4], [7]], 7),
     ],
 )
-def test_inputs_take_turns(ready: list[int], limit: int, last: int, chosen: list[int]) -> None:
-    assert select(ready, limit, last) == chosen
+def test_inputs_take_turns(
+    ready: list[int],
+    limit: int,
+    last: int,
+    everything: bool,
+    batches: list[list[int]],
+    next_last: int,
+) -> None:
+    assert turns(ready, limit, last, everything) == (batches, next_last)
+
+
+def test_over_many_rounds_all_inputs_get_the_same_share() -> None:
+    served = dict.fromkeys(range(5), 0)
+    last = -1
+    for _ in range(50):
+        batches, last = turns(list(range(5)), 3, last, everything=False)
+        assert [len(batch) for batch in batches] == [3]
+        for number in batches[0]:
+            served[number] += 1
+    assert set(served.values()) == {30}
 
 
 @pytest.mark.parametrize(

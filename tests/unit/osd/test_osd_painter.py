@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("cairo")
+
 from dselements.elements.osd.shapes import (
     Box,
     Circle,
