@@ -8,8 +8,13 @@
         d.src_0 ! queue ! videoconvert ! fakesink d.src_1 ! queue ! videoconvert ! fakesink
 
 Request ``src_N`` for the stream of the muxer's pad ``sink_N``. Each frame leaves as a buffer of its
-own, with its pixels (not copied), the time stamp of its stream, and a one-frame NvDsBatchMeta that
-holds a copy of its metadata. Frames of streams without a pad are dropped and counted in ``stats``.
+own, with its pixels (not copied, and writable), the time stamp of its stream, and a one-frame
+NvDsBatchMeta that holds a copy of its metadata, in order and with parents. Frames of streams
+without a linked pad are dropped and counted in ``stats``.
+
+A pad has the frame rate and the segment of its stream, and ends when its stream ends, if dsmux made
+the batches; otherwise those of the batches. Flow results count together as behind a tee that wants
+one taker: end of stream or not linked goes upstream when all pads say so, an error at once.
 
 Put a queue behind each pad, as behind a tee.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import gi
@@ -16,18 +17,14 @@ from ...element import element
 from ...element.declared import DeclaredProperties
 from ...element.policy import post_error
 from ...element.stats import Stats
+from ...element.streams import StreamInfo, parse_stream_event
 from ...errors import NoBatchMetaError, PipelineError
 from ...meta import Batch
-from .logic import combined, routes
+from .logic import EOS, NOT_LINKED, combined, routes
+from .outputs import Head, Output
 from .settings import CAPS
 
 _NO_TIME = 0xFFFFFFFFFFFFFFFF
-_STICKY = (
-    Gst.EventType.STREAM_START,
-    Gst.EventType.CAPS,
-    Gst.EventType.SEGMENT,
-    Gst.EventType.TAG,
-)
 _SINK = Gst.PadTemplate.new(
     "sink", Gst.PadDirection.SINK, Gst.PadPresence.ALWAYS, Gst.Caps.from_string(CAPS)
 )
@@ -56,14 +53,26 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
+        # Guards what an application's thread changes by requesting pads: outputs and what they
+        # must be told. Never held while something is pushed.
         self._lock = threading.Lock()
-        self._outputs: dict[int, Any] = {}
+        self._outputs: dict[int, Output] = {}
         self._flows: dict[int, int] = {}
+        self._seek = 0
         self._stats = Stats()
+        self._begin()
         self.sinkpad = Gst.Pad.new_from_template(_SINK, "sink")
-        self.sinkpad.set_chain_function_full(self._chain)
-        self.sinkpad.set_event_function_full(self._event)
+        # Functions, not methods: a method would hold the element, and its pad the method.
+        self.sinkpad.set_chain_function_full(_chain)
+        self.sinkpad.set_event_function_full(_sink_event)
         self.add_pad(self.sinkpad)
+
+    def _begin(self) -> None:
+        self._head = Head()
+        self._streams: dict[int, StreamInfo] = {}
+        self._flows = {}
+        for number, output in self._outputs.items():
+            self._outputs[number] = Output(number, output.pad)
 
     def do_get_property(self, pspec: Any) -> Any:
         if pspec.name == "stats":
@@ -78,7 +87,8 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
                 post_error(self, error, "starting")
                 return Gst.StateChangeReturn.FAILURE
             self._stats = Stats()
-            self._flows = {}
+            with self._lock:
+                self._begin()
         return Gst.Element.do_change_state(self, transition)
 
     # -- pads -----------------------------------------------------------------
@@ -87,9 +97,15 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
             with self._lock:
                 number = self._number(name)
                 pad = Gst.Pad.new_from_template(template, f"src_{number}")
-                self._outputs[number] = pad
-            pad.set_active(True)
-            self._copy_sticky(pad, number)
+                pad.set_event_function_full(_src_event)
+                pad.set_active(True)
+                output = Output(number, pad)
+                # Stored, not pushed: the pad sends them when it is linked and has data.
+                for event in output.due(self._head, self._streams.get(number)):
+                    pad.store_sticky_event(event)
+                if self._head.tags is not None:
+                    pad.store_sticky_event(self._head.tags)
+                self._outputs[number] = output
             self.add_pad(pad)
         except Exception as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
             post_error(self, error, "adding an output")
@@ -104,44 +120,73 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
             return number
         return next(n for n in range(len(self._outputs) + 1) if n not in self._outputs)
 
-    def _copy_sticky(self, pad: Any, number: int) -> None:
-        """Give a new output the events that began the stream."""
-        for kind in _STICKY:
-            event = self.sinkpad.get_sticky_event(kind, 0)
-            if event is not None:
-                pad.store_sticky_event(self._for_output(event, pad, number))
-
-    def _for_output(self, event: Any, pad: Any, number: int) -> Any:
-        if event.type != Gst.EventType.STREAM_START:
-            return event
-        # Streams that part must not share an id.
-        return Gst.Event.new_stream_start(pad.create_stream_id(self, str(number)))
-
     def do_release_pad(self, pad: Any) -> None:
-        with self._lock:
-            for number, mine in list(self._outputs.items()):
-                if mine == pad:
+        # An element that is disposed of releases its pads when its Python side is gone.
+        with self.__dict__.get("_lock") or nullcontext():
+            for number, output in list(self.__dict__.get("_outputs", {}).items()):
+                if output.pad == pad:
                     del self._outputs[number]
                     self._flows.pop(number, None)
         pad.set_active(False)
         self.remove_pad(pad)
 
-    # -- data -------------------------------------------------------------------
-    def _event(self, pad: Any, parent: Any, event: Any) -> bool:
-        try:
-            if event.type == Gst.EventType.FLUSH_STOP:
-                self._flows = {}
+    # -- events -----------------------------------------------------------------
+    def handle_event(self, event: Any) -> bool:
+        """One event from upstream."""
+        info = parse_stream_event(event)
+        if info is not None:
             with self._lock:
-                outputs = sorted(self._outputs.items())
-            if not outputs:
-                return True
-            done = [out.push_event(self._for_output(event, out, n)) for n, out in outputs]
-            return any(done)
-        except Exception as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
-            post_error(self, error, "passing an event on")
-            return False
+                self._streams[info.pad_index] = info
+                output = self._outputs.get(info.pad_index)
+            return output is None or self._bring_up_to_date([output])
+        kind = event.type
+        with self._lock:
+            outputs = [self._outputs[n] for n in sorted(self._outputs)]
+            if kind == Gst.EventType.STREAM_START:
+                self._head.start = event
+            elif kind == Gst.EventType.CAPS:
+                self._head.caps = event.parse_caps()
+            elif kind == Gst.EventType.SEGMENT:
+                self._head.segment = event
+            elif kind == Gst.EventType.TAG:
+                self._head.tags = event
+            elif kind == Gst.EventType.FLUSH_STOP:
+                self._head.segment = None
+                self._flows.clear()
+                for output in outputs:
+                    output.flushed()
+        if kind in (Gst.EventType.STREAM_START, Gst.EventType.CAPS, Gst.EventType.SEGMENT):
+            return self._bring_up_to_date(outputs)
+        if kind == Gst.EventType.EOS:
+            outputs = [output for output in outputs if not output.ended]
+        if not outputs:
+            return True
+        taken = [output.pad.push_event(event) for output in outputs]  # each, whatever others say
+        return any(taken)
 
-    def _chain(self, pad: Any, parent: Any, buffer: Any) -> Any:
+    def _bring_up_to_date(self, outputs: list[Output]) -> bool:
+        """Push the events that outputs lack; False if none of them takes them."""
+        taken = []
+        for output in outputs:
+            with self._lock:
+                events = output.due(self._head, self._streams.get(output.number))
+                if output.ended:
+                    self._flows[output.number] = EOS
+                elif self._flows.get(output.number) == EOS and events:
+                    del self._flows[output.number]
+            taken += [output.pad.push_event(event) for event in events]
+        return any(taken) or not taken
+
+    def is_new_seek(self, event: Any) -> bool:
+        """False for the copies of one seek that come from the other branches' sinks."""
+        seqnum = event.get_seqnum()
+        with self._lock:
+            new, self._seek = seqnum != self._seek, seqnum
+        return bool(new)
+
+    # -- data -------------------------------------------------------------------
+    def handle_buffer(self, buffer: Any) -> Any:
+        """One batch from upstream."""
         try:
             return Gst.FlowReturn(self._split(hash(buffer)))
         except Exception as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
@@ -160,7 +205,12 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
             raise NoBatchMetaError("dsdemux got a buffer without NvDsBatchMeta")
         _, _, duration, _, memories = _native.buffer_info(address)
         with self._lock:
-            outputs = dict(self._outputs)
+            # A pad that has said EOS wants no more, until a flush or a new stream.
+            outputs = {
+                n: o.pad
+                for n, o in self._outputs.items()
+                if not o.ended and self._flows.get(n) != EOS
+            }
         made: list[tuple[int, int]] = []
         batch = Batch(batch_meta, buffer=address)
         try:
@@ -173,7 +223,9 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
             for row, memory, number in going:
                 out = _native.copy_frame_to_new_buffer(address, batch_meta, row, memory)
                 made.append((number, out))
-                _native.buffer_set_times(out, times[row], _NO_TIME, duration)
+                _native.buffer_set_times(
+                    out, times[row], _NO_TIME, self._frame_ns(number, duration)
+                )
         except BaseException:
             for _, out in made:
                 _native.buffer_unref(out)
@@ -184,5 +236,39 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
         _native.buffer_drop_memory(address)
         stats.took(time.perf_counter_ns() - began)
         for number, out in made:
-            self._flows[number] = _native.pad_push(hash(outputs[number]), out)
-        return combined({n: f for n, f in self._flows.items() if n in outputs})
+            flow = _native.pad_push(hash(outputs[number]), out)
+            if flow == NOT_LINKED:
+                stats.dropped += 1
+            with self._lock:
+                if number in self._outputs:
+                    self._flows[number] = flow
+        with self._lock:
+            return combined(self._flows)
+
+    def _frame_ns(self, number: int, batch_ns: int) -> int:
+        info = self._streams.get(number)
+        if info is None or not info.framerate[0]:
+            return batch_ns
+        num, denom = info.framerate
+        return int(Gst.SECOND) * denom // num
+
+
+def _chain(_pad: Any, parent: Any, buffer: Any) -> Any:
+    return parent.handle_buffer(buffer)
+
+
+def _sink_event(_pad: Any, parent: Any, event: Any) -> bool:
+    try:
+        return bool(parent.handle_event(event))
+    except Exception as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
+        post_error(parent, error, "passing an event on")
+        return False
+
+
+def _src_event(pad: Any, parent: Any, event: Any) -> bool:
+    # That one branch is late says nothing about the batch; one seek goes upstream once.
+    if event.type == Gst.EventType.QOS:
+        return True
+    if event.type == Gst.EventType.SEEK and not parent.is_new_seek(event):
+        return True
+    return bool(pad.event_default(parent, event))

@@ -11,16 +11,27 @@ Properties are named as nvstreammux's. Each input is converted and scaled to one
 a batch is one buffer with one GstMemory for each frame, and one NvDsBatchMeta whose frames name
 their memory by ``batch_id``. No pixel is copied when a batch is made.
 
-A batch holds at most one frame of each input, in the order of the pads. It is made when every
-input that has not ended has a frame; with live sources, or ``batched-push-timeout``, an incomplete
-batch is made when the time is up. With more inputs than ``batch-size`` the others take their turn
-in the next batch. With ``sync-inputs`` a batch holds only frames of one moment (within half a
-frame), so that streams of different frame rates stay in step; without it every input gives one
-frame to every batch, whatever its time stamp. An input that ends does not hold up the others;
-the output ends when all have.
+**Which frames.** A batch holds at most one frame of each input, in the order of the pads. It is
+made when every input that has not ended has a frame. With more inputs than ``batch-size`` (0 is
+the number of inputs; at most 16, as a GstBuffer holds no more memories) they take turns, and what
+is left over begins the next batch. Each batch takes the next frame of every input, whatever its
+time; with ``sync-inputs`` only frames of one moment (within half a frame of the earliest), so that
+inputs of different frame rates stay in step.
 
-The batch's time stamp is the earliest running time of its frames; each frame keeps the time stamp
-of its own stream in ``buf_pts``.
+**Live inputs.** ``batched-push-timeout`` microseconds after the frame that waits longest was due
+(its running time and the sources' latency), a batch is made of what is there, and counted as
+``late`` in ``stats``. -1 waits for every input. Files are never cut short, as they are not live;
+``live-source=true`` has them timed as if they were (GStreamer 1.22).
+
+**Time.** A batch's time stamp is the latest running time of its frames, as nvstreammux's, and
+never goes back. The output's segment is that of the first input. ``buf_pts`` is the time stamp of
+the frame in its own stream; ``ntp_timestamp`` is the wall clock when the batch was made.
+``frame_num`` counts from 0 for each input. Segment, frame rate and end of each stream go
+downstream as sticky events, and dsdemux gives them back.
+
+**Endings.** An input that ends does not hold up the others; the output ends when all have. Pads
+can be requested and released while playing. Late-frame reports (QoS) from downstream go no
+further, as a late batch says nothing about one input.
 
 Since 0.1.
 """

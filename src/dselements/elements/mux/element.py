@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import gi
@@ -17,27 +16,20 @@ from ...element.declared import DeclaredProperties
 from ...element.policy import post_error
 from ...errors import PipelineError
 from .aggregator import MuxAggregator
-from .settings import DEFAULT_TIMEOUT_US, FORMATS, MAX_BATCH, MAX_EDGE
+from .inputs import Input
+from .settings import (
+    DEFAULT_TIMEOUT_US,
+    FORMATS,
+    MAX_BATCH,
+    MAX_EDGE,
+    SD_HEIGHT,
+)
 
 _SINK = Gst.PadTemplate.new(
     "sink_%u", Gst.PadDirection.SINK, Gst.PadPresence.REQUEST, Gst.Caps.from_string("video/x-raw")
 )
 _SRC = templates("video/x-raw", f"video/x-raw,format={{{','.join(FORMATS)}}}")[1]
-
-
-@dataclass
-class Input:
-    """One input: its chain of elements and what is known of its stream."""
-
-    number: int
-    ghost: Any = None
-    pad: Any = None
-    """Sink pad of the inner aggregator."""
-    elements: list[Any] = field(default_factory=list)
-    """videoconvert, videoscale, capsfilter."""
-    frames: int = 0
-    width: int = 0
-    height: int = 0
+_STREAM_EVENTS = (Gst.EventType.CAPS, Gst.EventType.SEGMENT)
 
 
 @element(
@@ -71,14 +63,16 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
     batched_push_timeout = Property(
         DEFAULT_TIMEOUT_US,
         min=-1,
-        help="Live: microseconds after which an incomplete batch is pushed; -1 is at once as due",
+        help="Live: microseconds after the first frame is due that an incomplete batch is pushed; "
+        "-1 waits for every input",
     )
     live_source = Property(
-        False, mutable=False, help="The inputs are live; found out by itself too"
+        False,
+        mutable=False,
+        help="Keep time as if inputs were live; live inputs are found out by themselves",
     )
     sync_inputs = Property(
-        False,
-        help="A batch holds frames of one moment; a slower stream is not in every batch",
+        False, help="Batch frames of the same running time; for inputs of different frame rates"
     )
     enable_padding = Property(
         False, mutable=False, help="Keep the aspect ratio by black borders instead of stretching"
@@ -88,15 +82,15 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
         super().__init__()
         self._lock = threading.Lock()
         self._inputs: dict[str, Input] = {}
+        """By name of the sink pad."""
         self._size = (0, 0)
         self._aggregator = MuxAggregator()
-        self._aggregator.owner = self
         self.add(self._aggregator)
-        self.add_pad(
-            Gst.GhostPad.new_from_template(
-                "src", self._aggregator.get_static_pad("src"), self.get_pad_template("src")
-            )
+        src = Gst.GhostPad.new_from_template(
+            "src", self._aggregator.get_static_pad("src"), self.get_pad_template("src")
         )
+        src.add_probe(Gst.PadProbeType.EVENT_UPSTREAM, _on_upstream_event)
+        self.add_pad(src)
 
     def do_get_property(self, pspec: Any) -> Any:
         if pspec.name == "stats":
@@ -104,12 +98,14 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
         return super().do_get_property(pspec)
 
     def _property_changed(self, declared: Property[Any]) -> None:
+        aggregator = self._aggregator
         if declared.attribute == "batch_size":
-            self._aggregator.batch_size = self.batch_size
+            aggregator.batch_size = self.batch_size
         elif declared.attribute == "sync_inputs":
-            self._aggregator.sync_inputs = self.sync_inputs
+            aggregator.sync_inputs = self.sync_inputs
         elif declared.attribute == "batched_push_timeout":
-            self._aggregator.set_property("latency", max(self.batched_push_timeout, 0) * 1000)
+            aggregator.timeout_ns = self.batched_push_timeout * 1000
+            aggregator.set_property("latency", max(aggregator.timeout_ns, 0))
 
     # -- pads -----------------------------------------------------------------
     def do_request_new_pad(self, template: Any, name: str | None, caps: Any) -> Any:
@@ -134,18 +130,22 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
             convert.link(scale)
             scale.link(fit)
             state.pad = self._aggregator.request_pad_simple(f"sink_{number}")
-            self._aggregator.inputs[state.pad.name] = state
             fit.get_static_pad("src").link(state.pad)
             state.ghost = Gst.GhostPad.new_from_template(
                 f"sink_{number}", convert.get_static_pad("sink"), template
             )
-            state.ghost.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, _on_event, (self, number))
+            # No reference to this element in it: pad, probe and element would keep one another.
+            state.ghost.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, _on_event)
             state.ghost.set_active(True)
-            self._inputs[state.ghost.name] = state
+            self._inputs[state.ghost.get_name()] = state
+            self._tell_aggregator()
         for part in reversed(state.elements):
             part.sync_state_with_parent()
         self.add_pad(state.ghost)
         return state.ghost
+
+    def _tell_aggregator(self) -> None:
+        self._aggregator.inputs = tuple(sorted(self._inputs.values(), key=lambda s: s.number))
 
     def _number(self, name: str | None) -> int:
         taken = {state.number for state in self._inputs.values()}
@@ -163,20 +163,27 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
             post_error(self, error, "removing an input")
 
     def _remove_input(self, ghost: Any) -> None:
-        with self._lock:
-            state = self._inputs.pop(ghost.name, None)
-        if state is None:
+        if "_lock" not in self.__dict__:
+            # Being disposed of: the Python side is gone, and the bin drops its elements itself.
+            ghost.set_active(False)
+            self.remove_pad(ghost)
             return
+        with self._lock:
+            state = self._inputs.pop(ghost.get_name(), None)
+            if state is None:
+                return
+            self._tell_aggregator()
+            if state.told:
+                self._aggregator.gone.append(state.info()._replace(ended=True))
         # First the aggregator's pad: its flushing frees a streaming thread that waits there.
-        name = state.pad.name
         self._aggregator.release_request_pad(state.pad)
         for part in state.elements:
+            part.set_locked_state(True)
             part.set_state(Gst.State.NULL)
         ghost.set_active(False)
         ghost.set_target(None)
         for part in state.elements:
             self.remove(part)
-        self._aggregator.inputs.pop(name, None)
         self.remove_pad(ghost)
 
     # -- negotiation ------------------------------------------------------------
@@ -187,24 +194,28 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
             text += f",width={width}"
         if height:
             text += f",height={height}"
+            if self.format == "NV12":
+                # One batch has one colour matrix, whatever each input came with.
+                text += f",colorimetry={'bt709' if height > SD_HEIGHT else 'bt601'}"
         return Gst.Caps.from_string(text)
 
-    def caps_arrived(self, number: int, caps: Any) -> None:
-        """Note an input's size; the first one decides the size of all, unless it was given."""
-        structure = caps.get_structure(0)
-        width, height = structure.get_int("width")[1], structure.get_int("height")[1]
-        with self._lock:
-            state = next((s for s in self._inputs.values() if s.number == number), None)
-            if state is None:
-                return
-            state.width, state.height = width, height
-            if self._size == (0, 0) and width and height:
-                self._size = (width, height)
-            target = self._target_caps()
-            filters = [s.elements[2] for s in self._inputs.values()]
-        for fit in filters:
-            if not fit.get_property("caps").is_equal(target):
-                fit.set_property("caps", target)
+    def event_arrived(self, name: str, event: Any) -> None:
+        """Note an input's stream; the first one decides the size of all, unless it was given."""
+        state = self._inputs.get(name)
+        if state is None:
+            return
+        stream = state.arriving.after(event)
+        marker = state.mark(stream)
+        if event.type == Gst.EventType.CAPS:
+            with self._lock:
+                if self._size == (0, 0) and stream.width and stream.height:
+                    self._size = (stream.width, stream.height)
+                target = self._target_caps()
+                filters = [s.elements[2] for s in self._inputs.values()]
+            for fit in filters:
+                if not fit.get_property("caps").is_equal(target):
+                    fit.set_property("caps", target)
+        state.elements[0].get_static_pad("sink").send_event(marker)
 
     def do_change_state(self, transition: Any) -> Any:
         if transition == Gst.StateChange.READY_TO_PAUSED:
@@ -214,18 +225,27 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
                 for state in self._inputs.values():
                     state.elements[2].set_property("caps", target)
                     state.elements[1].set_property("add-borders", self.enable_padding)
+            if hasattr(self._aggregator, "set_force_live"):  # GStreamer 1.22
+                self._aggregator.set_force_live(self.live_source)
         return Gst.Bin.do_change_state(self, transition)
 
 
-def _on_event(pad: Any, info: Any, data: tuple[Mux, int]) -> Any:
+def _on_event(pad: Any, info: Any) -> Any:
     event = info.get_event()
-    if event.type == Gst.EventType.CAPS:
-        mux, number = data
+    if event.type in _STREAM_EVENTS:
+        mux = pad.get_parent()
         try:
-            mux.caps_arrived(number, event.parse_caps())
+            if mux is not None:
+                mux.event_arrived(pad.get_name(), event)
         except Exception as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
-            post_error(mux, error, "taking an input's caps")
+            post_error(mux, error, f"taking the {event.type.value_nick} of {pad.get_name()}")
     return Gst.PadProbeReturn.OK
+
+
+def _on_upstream_event(_pad: Any, info: Any) -> Any:
+    # A batch that is late says nothing about any one input.
+    late = info.get_event().type == Gst.EventType.QOS
+    return Gst.PadProbeReturn.DROP if late else Gst.PadProbeReturn.OK
 
 
 def _make(factory: str, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Which inputs go into the next batch, and what its frames say."""
+"""Which inputs go into the next batches, and what their frames say."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FrameInfo", "columns", "select", "together"]
+__all__ = ["NO_TIME", "FrameInfo", "columns", "together", "turns"]
 
 NO_TIME = 0xFFFFFFFFFFFFFFFF
 
@@ -27,19 +27,6 @@ class FrameInfo(NamedTuple):
     height: int
 
 
-def select(ready: Sequence[int], limit: int, last: int) -> list[int]:
-    """Inputs of the next batch.
-
-    :param ready: numbers of the inputs that have a frame, ascending.
-    :param limit: most frames of a batch.
-    :param last: number of the input that came last in the batch before; -1 at the start.
-    :returns: at most ``limit`` of them in turn: first those after ``last``, then round again.
-    """
-    after = [n for n in ready if n > last]
-    before = [n for n in ready if n <= last]
-    return (after + before)[:limit]
-
-
 def together(times: Mapping[int, int | None], lengths: Mapping[int, int]) -> list[int]:
     """Inputs whose waiting frames belong to one moment.
 
@@ -53,6 +40,28 @@ def together(times: Mapping[int, int | None], lengths: Mapping[int, int]) -> lis
     first = min(known, key=lambda number: (known[number], number))
     until = known[first] + lengths[first] // 2
     return sorted(n for n, time in times.items() if time is None or time <= until)
+
+
+def turns(
+    ready: Sequence[int], limit: int, last: int, everything: bool
+) -> tuple[list[list[int]], int]:
+    """Inputs of the next batches, at most one frame of each.
+
+    If all fit, they are one batch. Otherwise they take turns, those after ``last`` first, and
+    what is left over begins the next round, so that batches are full.
+
+    :param ready: numbers of the inputs that have a frame, ascending.
+    :param limit: most frames of a batch, at least 1.
+    :param last: number of the input that came last in the round before; -1 at the start.
+    :param everything: also push what is left over.
+    :returns: the batches, each ascending; and ``last`` for the next round.
+    """
+    if len(ready) <= limit:
+        return ([list(ready)] if ready else []), -1
+    ring = [n for n in ready if n > last] + [n for n in ready if n <= last]
+    if not everything:
+        ring = ring[: len(ring) - len(ring) % limit]
+    return [sorted(ring[i : i + limit]) for i in range(0, len(ring), limit)], ring[-1]
 
 
 def columns(

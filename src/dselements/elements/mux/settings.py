@@ -5,7 +5,11 @@ from __future__ import annotations
 FORMATS = ("RGBA", "NV12")
 """Formats of a batch."""
 
-MAX_BATCH = 1024
+MAX_BATCH = 16
+"""A GstBuffer holds 16 memories; it would merge more, by copying all pixels."""
 MAX_EDGE = 16384
 DEFAULT_TIMEOUT_US = -1
 """``batched-push-timeout``: -1 waits for every input."""
+
+SD_HEIGHT = 576
+"""Up to here GStreamer takes YUV without colorimetry as bt601, above as bt709."""
