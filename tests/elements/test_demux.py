@@ -162,3 +162,29 @@ def test_a_branch_that_ends_early_does_not_stop_the_other() -> None:
     )
     assert play(pipeline) == []
     assert len(seen) == 6
+
+
+def test_more_frames_than_a_buffer_has_memories() -> None:
+    count = 20  # a GstBuffer has room for 16
+    rows: list[Any] = []
+    behind: dict[int, list[Any]] = {3: [], 19: []}
+    sources = "".join(
+        f"videotestsrc num-buffers=3 pattern={'red' if i % 2 else 'blue'} ! m.sink_{i} "
+        for i in range(count)
+    )
+    pipeline = launch(
+        f"dsmux name=m batch-size={count} width=32 height=24 ! dssynth num-objects=2 ! dsosd "
+        "display-text=false display-bbox=false ! testlook name=before ! dsdemux name=d "
+        "d.src_3 ! queue ! testlook name=a ! fakesink d.src_19 ! queue ! testlook name=b ! fakesink "
+        + sources,
+        before=plain(rows),
+        a=note(behind[3]),
+        b=note(behind[19]),
+    )
+    assert play(pipeline) == []
+    assert [row[0] for row in rows] == list(range(count)) * 3
+    for source, _, _, pixel, objects in rows:
+        assert pixel == ([255, 0, 0, 255] if source % 2 else [0, 0, 255, 255])
+        assert len(objects) == 2
+    for source, found in behind.items():
+        assert found == [row for row in rows if row[0] == source]

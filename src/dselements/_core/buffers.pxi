@@ -57,21 +57,22 @@ def buffer_unref(uintptr_t buffer):
 def make_batched_buffer(buffers):
     """New GstBuffer with one GstMemory for each input buffer; pixels are shared, not copied.
 
+    A GstBuffer holds 16 memories. More frames, all of one size, are copied one after the other
+    into a single memory.
+
     The caller owns the result. Its memories are writable once the inputs are released.
-    :raises MetadataValueError: for more buffers than a GstBuffer holds memories (16): it would
-        merge them, by copying all pixels.
+    :raises MetadataValueError: for no buffers, and for more than 16 of different sizes.
     """
     cdef void* out
     cdef void* memory
     sources = [<uintptr_t>b for b in buffers]
-    if not sources or len(sources) > MAX_MEMORIES:
-        raise errors.MetadataValueError(
-            f"a buffer holds 1 to {MAX_MEMORIES} memories, not {len(sources)}",
-            hint="in system memory each frame is one: set batch-size to 16 or less",
-        )
+    if not sources:
+        raise errors.MetadataValueError("a batch needs at least one buffer", hint="")
     for b in sources:
         if api.n_memory(_buffer_of(b)) == 0:
             raise ValueError("a buffer without memory cannot be batched")
+    if len(sources) > MAX_MEMORIES:
+        return _one_memory(sources)
     out = api.buffer_new()
     for b in sources:
         memory = api.get_all_memory(<void*><uintptr_t>b)
@@ -79,10 +80,40 @@ def make_batched_buffer(buffers):
     return <uintptr_t>out
 
 
+cdef object _one_memory(list sources):
+    cdef size_t size = api.buffer_size(<void*><uintptr_t>sources[0])
+    cdef size_t n = len(sources), i
+    cdef void* source
+    cdef void* out
+    cdef GstMapInfo info
+    cdef bint ok = True
+    for b in sources:
+        if api.buffer_size(<void*><uintptr_t>b) != size:
+            raise errors.MetadataValueError("frames of a batch differ in size", hint="")
+    out = api.buffer_new_allocate(NULL, n * size, NULL)
+    if out == NULL:
+        raise MemoryError(f"{n} frames of {size} bytes")
+    for i in range(n):
+        source = <void*><uintptr_t>sources[i]
+        with nogil:
+            memset(&info, 0, sizeof(GstMapInfo))
+            ok = api.buffer_map(source, 0, -1, &info, MAP_READ)
+            if ok:
+                api.buffer_fill(out, i * size, info.data, size)
+                api.buffer_unmap(source, &info)
+        if not ok:
+            api.object_unref(out)
+            raise errors.SurfaceError("GStreamer could not map a frame's memory")
+    return <uintptr_t>out
+
+
 def copy_frame_to_new_buffer(
-    uintptr_t buffer, uintptr_t batch, Py_ssize_t frame_row, uint32_t memory_index
+    uintptr_t buffer, uintptr_t batch, Py_ssize_t frame_row, uint32_t memory_index,
+    Py_ssize_t offset=0, Py_ssize_t size=-1,
 ):
     """New GstBuffer with one memory of ``buffer`` and a one-frame batch that copies one frame.
+
+    With ``size``, only that part of the memory (shared; writing to it copies it first).
 
     Objects keep their order and parents; pixels are shared, not copied. The copied frame's
     batch_id is 0. The caller owns the result.
@@ -95,11 +126,17 @@ def copy_frame_to_new_buffer(
     cdef void* frame = NULL
     cdef GList* node
     cdef GList single
+    cdef void* memory
     cdef Py_ssize_t i = 0
     if memory_index >= api.n_memory(source):
         raise IndexError(f"memory {memory_index} of {api.n_memory(source)}")
+    if offset < 0 or (size >= 0 and <size_t>(offset + size) > api.buffer_size(source)):
+        raise IndexError(f"{size} bytes at {offset} of {api.buffer_size(source)}")
     out = api.buffer_new()
-    api.append_memory(out, api.object_ref(api.peek_memory(source, memory_index)))
+    memory = api.peek_memory(source, memory_index)
+    api.append_memory(
+        out, api.object_ref(memory) if size < 0 else api.memory_share(memory, offset, size)
+    )
     with nogil:
         made = _new_batch(1, out)
         if made != NULL:

@@ -131,6 +131,9 @@ ctypedef struct Api:
     void* (*buffer_new)() noexcept nogil
     void (*append_memory)(void*, void*) noexcept nogil
     get_t get_all_memory
+    void* (*memory_share)(void*, Py_ssize_t, Py_ssize_t) noexcept nogil
+    void* (*buffer_new_allocate)(void*, size_t, void*) noexcept nogil
+    size_t (*buffer_fill)(void*, size_t, const void*, size_t) noexcept nogil
     size_t (*buffer_size)(void*) noexcept nogil
     int (*pad_push)(void*, void*) noexcept nogil
     # debug log

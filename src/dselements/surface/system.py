@@ -16,7 +16,7 @@ from .convert import to_rgb, to_rgba
 from .format import CONVERT, VideoFormat
 from .video_meta import strides_of
 
-__all__ = ["Surface", "SystemSurfaces"]
+__all__ = ["Surface", "SystemSurfaces", "place_of"]
 
 log = logging.getLogger("dselements.surface")
 
@@ -69,11 +69,12 @@ class Surface:
         memory: _native.MemoryMap,
         info: VideoFormat,
         kept: list[weakref.ref[_Mapped]] | None = None,
+        offset: int = 0,
     ) -> None:
-        if memory.size < info.size:
+        if memory.size < offset + info.size:
             raise SurfaceError(
                 f"a frame of {info.format} {info.width}x{info.height} needs {info.size} bytes, "
-                f"its memory has {memory.size}",
+                f"its memory has {memory.size - offset}",
                 hint=f"its planes may be laid out in another way: {CONVERT}",
             )
         self.format = info
@@ -86,7 +87,7 @@ class Surface:
         """True if the views can be written."""
         self._kept = kept
         self._mapped: _Mapped | None = _Mapped(memory)
-        self._bytes: Pixels | None = np.asarray(self._mapped)
+        self._bytes: Pixels | None = np.asarray(self._mapped)[offset:]
 
     @property
     def closed(self) -> bool:
@@ -208,11 +209,21 @@ def _span(low: float, high: float, limit: int) -> tuple[int, int]:
     return first, max(last, first)
 
 
+def place_of(batch_id: int, memories: int, size: int) -> tuple[int, int]:
+    """Memory of a frame, and where it begins there.
+
+    :param memories: of the buffer.
+    :param size: bytes a frame.
+    """
+    return (0, batch_id * size) if memories == 1 else (batch_id, 0)
+
+
 class SystemSurfaces:
     """Finds the pixels of a buffer's frames.
 
-    A buffer of several frames has one memory for each, ``batch_id`` is its index. Strides and
-    offsets are GStreamer's defaults unless the buffer's GstVideoMeta gives others.
+    A buffer of several frames has one memory for each, ``batch_id`` is its index; more than 16
+    frames, which is what a GstBuffer has room for, lie one after the other in one memory. Strides
+    and offsets are GStreamer's defaults unless the buffer's GstVideoMeta gives others.
 
     :param buffer: address of the GstBuffer; it must outlive this.
     :param info: format and size of every frame, from the caps.
@@ -239,8 +250,9 @@ class SystemSurfaces:
         """
         if not self._asked:
             self._read_strides()
-        memory = _native.MemoryMap(self._buffer, batch_id, write)
-        surface = Surface(memory, self._info, self._kept)
+        index, offset = place_of(batch_id, _native.buffer_info(self._buffer)[4], self._info.size)
+        memory = _native.MemoryMap(self._buffer, index, write)
+        surface = Surface(memory, self._info, self._kept, offset)
         self._open.append(weakref.ref(surface))
         return surface
 

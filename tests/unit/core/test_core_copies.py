@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from core_tools import batch_of, classes, i32, in_use, ints, natural, parents, payload, u64s
@@ -286,7 +288,14 @@ def test_one_frame_becomes_a_buffer_of_its_own(lib: ctypes.CDLL) -> None:
         _native.buffer_unref(buffer)
 
 
-def test_batching_shares_pixels_and_stops_at_what_a_buffer_holds(lib: ctypes.CDLL) -> None:
+@contextmanager
+def _native_map(buffer: int) -> Iterator[bytes]:
+    mapped = _native.MemoryMap(buffer, 0, False)
+    yield _native.read_memory(mapped.address, mapped.size)
+    mapped.close()
+
+
+def test_batching_shares_pixels_as_far_as_a_buffer_holds_memories(lib: ctypes.CDLL) -> None:
     sources = [lib.gst_buffer_new_allocate(None, 4, None) for _ in range(17)]
     whole = _native.make_batched_buffer(sources[:16])
     assert _native.buffer_info(whole) == (2**64 - 1, 2**64 - 1, 2**64 - 1, 64, 16)
@@ -294,10 +303,18 @@ def test_batching_shares_pixels_and_stops_at_what_a_buffer_holds(lib: ctypes.CDL
         assert lib.gst_buffer_peek_memory(whole, k) == lib.gst_buffer_peek_memory(source, 0)
     _native.buffer_set_times(whole, 1, 2, 3)
     assert _native.buffer_info(whole)[:3] == (1, 2, 3)
-    for count in (0, 17):
-        with pytest.raises(MetadataValueError, match=f"not {count}"):
-            _native.make_batched_buffer(sources[:count])
-    for buffer in (whole, *sources):
+    with pytest.raises(MetadataValueError, match="at least one"):
+        _native.make_batched_buffer([])
+    for k, source in enumerate(sources):
+        lib.gst_buffer_memset(ctypes.c_void_p(source), ctypes.c_size_t(0), k, ctypes.c_size_t(4))
+    copied = _native.make_batched_buffer(sources)  # one more than it holds
+    assert _native.buffer_info(copied)[3:] == (68, 1)
+    with _native_map(copied) as data:
+        assert data == b"".join(bytes([k]) * 4 for k in range(17))
+    sources.append(lib.gst_buffer_new_allocate(None, 5, None))
+    with pytest.raises(MetadataValueError, match="differ in size"):
+        _native.make_batched_buffer(sources)
+    for buffer in (copied, whole, *sources):
         _native.buffer_unref(buffer)
 
 

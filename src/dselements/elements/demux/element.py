@@ -14,12 +14,14 @@ from gi.repository import GObject, Gst
 
 from ..._core import _native, load
 from ...element import element
+from ...element.caps import video_format
 from ...element.declared import DeclaredProperties
 from ...element.policy import post_error
 from ...element.stats import Stats
 from ...element.streams import StreamInfo, parse_stream_event
 from ...errors import NoBatchMetaError, PipelineError
 from ...meta import Batch
+from ...surface.system import place_of
 from .logic import EOS, NOT_LINKED, combined, routes
 from .outputs import Head, Output
 from .settings import CAPS
@@ -184,6 +186,11 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
             new, self._seek = seqnum != self._seek, seqnum
         return bool(new)
 
+    def _frame_size(self) -> int:
+        """Bytes a frame by the caps; 0 for a format whose layout is not known."""
+        info = video_format(self.sinkpad.get_current_caps())
+        return 0 if info is None else info.size
+
     # -- data -------------------------------------------------------------------
     def handle_buffer(self, buffer: Any) -> Any:
         """One batch from upstream."""
@@ -203,7 +210,10 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
         if not batch_meta:
             stats.no_meta += 1
             raise NoBatchMetaError("dsdemux got a buffer without NvDsBatchMeta")
-        _, _, duration, _, memories = _native.buffer_info(address)
+        _, _, duration, size, memories = _native.buffer_info(address)
+        # Several memories are a frame each; a single one holds all frames, one after the other.
+        one = self._frame_size() if memories == 1 else 0
+        places = size // one if one else memories
         with self._lock:
             # A pad that has said EOS wants no more, until a flush or a new stream.
             outputs = {
@@ -216,12 +226,16 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
         try:
             frames = batch.frames
             going, dropped = routes(
-                frames.pad_index.tolist(), frames.batch_id.tolist(), memories, outputs
+                frames.pad_index.tolist(), frames.batch_id.tolist(), places, outputs
             )
             times = frames.buf_pts.tolist()
             stats.dropped += dropped
-            for row, memory, number in going:
-                out = _native.copy_frame_to_new_buffer(address, batch_meta, row, memory)
+            for row, place, number in going:
+                index, offset = place_of(place, memories, one)
+                part = one if one and places > 1 else -1
+                out = _native.copy_frame_to_new_buffer(
+                    address, batch_meta, row, index, offset, part
+                )
                 made.append((number, out))
                 _native.buffer_set_times(
                     out, times[row], _NO_TIME, self._frame_ns(number, duration)

@@ -11,22 +11,23 @@ OK, NOT_LINKED, FLUSHING, EOS = 0, -1, -2, -3
 
 
 def routes(
-    pad_index: Sequence[int], batch_id: Sequence[int], memories: int, wanted: Iterable[int]
+    pad_index: Sequence[int], batch_id: Sequence[int], places: int, wanted: Iterable[int]
 ) -> tuple[list[tuple[int, int, int]], int]:
-    """Frames that leave: (row, memory, output); and how many are dropped.
+    """Frames that leave: (row, batch_id, output); and how many are dropped.
 
+    :param places: frames that the buffer's memory holds.
     :param wanted: outputs that have a pad.
-    :raises IndexError: if a frame names a memory that the buffer does not have.
+    :raises IndexError: if a frame names a place that the buffer does not have.
     """
     outputs = set(wanted)
     going, dropped = [], 0
-    for row, (pad, memory) in enumerate(zip(pad_index, batch_id, strict=True)):
+    for row, (pad, place) in enumerate(zip(pad_index, batch_id, strict=True)):
         if pad not in outputs:
             dropped += 1
             continue
-        if memory >= memories:
-            raise IndexError(f"frame {row} names memory {memory} of {memories}")
-        going.append((row, memory, pad))
+        if place >= places:
+            raise IndexError(f"frame {row} names place {place} of {places} in its batch")
+        going.append((row, place, pad))
     return going, dropped
 
 

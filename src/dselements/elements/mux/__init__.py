@@ -9,14 +9,14 @@
 
 Properties are named as nvstreammux's. Each input is converted and scaled to one format and size;
 a batch is one buffer with one GstMemory for each frame, and one NvDsBatchMeta whose frames name
-their memory by ``batch_id``. No pixel is copied when a batch is made.
+their memory by ``batch_id``. No pixel is copied when a batch is made, unless it has more than 16
+frames: a GstBuffer has room for 16 memories, and the frames are then copied into one.
 
 **Which frames.** A batch holds at most one frame of each input, in the order of the pads. It is
 made when every input that has not ended has a frame. With more inputs than ``batch-size`` (0 is
-the number of inputs; at most 16, as a GstBuffer holds no more memories) they take turns, and what
-is left over begins the next batch. Each batch takes the next frame of every input, whatever its
-time; with ``sync-inputs`` only frames of one moment (within half a frame of the earliest), so that
-inputs of different frame rates stay in step.
+the number of inputs) they take turns, and what is left over begins the next batch. Each batch
+takes the next frame of every input, whatever its time; with ``sync-inputs`` only frames of one
+moment (within half a frame of the earliest), so that inputs of different frame rates stay in step.
 
 **Live inputs.** ``batched-push-timeout`` microseconds after the frame that waits longest was due
 (its running time and the sources' latency), a batch is made of what is there, and counted as

@@ -5,8 +5,8 @@ from __future__ import annotations
 FORMATS = ("RGBA", "NV12")
 """Formats of a batch."""
 
-MAX_BATCH = 16
-"""A GstBuffer holds 16 memories; it would merge more, by copying all pixels."""
+MAX_BATCH = 1024
+"""nvstreammux's limit. Up to 16 frames share their inputs' memory; more are copied into one."""
 MAX_EDGE = 16384
 DEFAULT_TIMEOUT_US = -1
 """``batched-push-timeout``: -1 waits for every input."""
