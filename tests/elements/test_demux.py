@@ -175,8 +175,8 @@ def test_more_frames_than_a_buffer_has_memories() -> None:
     pipeline = launch(
         f"dsmux name=m batch-size={count} width=32 height=24 ! dssynth num-objects=2 ! dsosd "
         "display-text=false display-bbox=false ! testlook name=before ! dsdemux name=d "
-        "d.src_3 ! queue ! testlook name=a ! fakesink d.src_19 ! queue ! testlook name=b ! fakesink "
-        + sources,
+        "d.src_3 ! queue ! testlook name=a ! fakesink "
+        "d.src_19 ! queue ! testlook name=b ! fakesink " + sources,
         before=plain(rows),
         a=note(behind[3]),
         b=note(behind[19]),
