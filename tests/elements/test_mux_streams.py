@@ -77,18 +77,11 @@ def started(text: str) -> tuple[Any, Rows]:
 
 
 # -- how many ------------------------------------------------------------------
-def test_a_batch_holds_as_many_frames_as_a_buffer_holds_memories() -> None:
+def test_a_batch_may_hold_more_frames_than_a_buffer_holds_memories() -> None:
     rows = Rows()
     pipeline = launch(TAIL.format("") + " ".join(clip(i, 4) for i in range(18)), look=rows)
     assert play(pipeline) == []
-    assert {len(pads) for pads in rows.pads[:4]} == {16}
-    assert rows.most == {16}
-    got: dict[int, list[int]] = {i: [] for i in range(18)}
-    for pads, numbers in zip(rows.pads, rows.numbers, strict=True):
-        assert pads == sorted(set(pads))
-        for pad, number in zip(pads, numbers, strict=True):
-            got[pad].append(number)
-    assert got == {i: [0, 1, 2, 3] for i in range(18)}
+    assert [len(pads) for pads in rows.pads] == [18] * 4
 
 
 def test_batch_size_is_the_most_frames_and_the_meta_says_so() -> None:
