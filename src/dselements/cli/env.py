@@ -52,10 +52,11 @@ def refresh(force: bool = False) -> bool:
     )
     state = hashlib.sha256("\n".join(found).encode()).hexdigest()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dselements"
-    stamp = cache / "entry-points"
+    folder = plugin_dir() / "python"
+    # One for each environment: each has a folder of its own to touch.
+    stamp = cache / f"entry-points-{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
     if not force and stamp.is_file() and stamp.read_text() == state:
         return False
-    folder = plugin_dir() / "python"
     try:
         os.utime(folder)
         cache.mkdir(parents=True, exist_ok=True)

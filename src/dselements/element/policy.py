@@ -65,13 +65,21 @@ def _g_error(error: BaseException, text: str) -> Any:
 
 def describe(error: BaseException, doing: str) -> tuple[str, str]:
     """Text for the user and details with the traceback."""
-    message = error.message if isinstance(error, DselementsError) else str(error)
+    try:
+        message = error.message if isinstance(error, DselementsError) else str(error)
+    except Exception as wrong:  # noqa: BLE001 -- told in its place
+        message = f"(its text cannot be had: {type(wrong).__name__})"
     text = f"{doing}: {type(error).__name__}: {message}"
     details = []
     if isinstance(error, DselementsError) and error.hint:
         details.append(f"hint: {error.hint}")
     details.append("".join(traceback.format_exception(type(error), error, error.__traceback__)))
-    return text.replace("\0", "?"), "\n".join(details).replace("\0", "?")
+    return _utf8(text), _utf8("\n".join(details))
+
+
+def _utf8(text: str) -> str:
+    """The text without what a C string in UTF-8 cannot hold."""
+    return text.replace("\0", "?").encode("utf-8", "replace").decode()
 
 
 def post_error(element: Any, error: BaseException, doing: str) -> None:

@@ -26,6 +26,8 @@ GROUP = "dselements.elements"
 
 log = logging.getLogger("dselements.element")
 
+_LOADER = "python"
+"""The plugin that elements belong to which the gst-python loader found."""
 _NAME = re.compile(r"^[a-z][a-z0-9_-]*$")
 _declared: dict[str, type[Any]] = {}
 _registered: dict[str, type[Any]] = {}
@@ -149,6 +151,12 @@ def _register(cls: type[Any], plugin: Any) -> None:
     name = cls._ds_name
     if _registered.get(name) is cls:
         return
+    there = Gst.Registry.get().lookup_feature(name)
+    owner = there.get_plugin_name() if there is not None else None
+    if owner is not None and owner != _LOADER:
+        raise RegistrationError(
+            f"{name} is an element of the plugin {owner} already", hint="take another name"
+        )
     if not Gst.Element.register(plugin, name, getattr(cls, "_ds_rank", 0), cls):
         raise RegistrationError(f"GStreamer did not register {name}")
     _registered[name] = cls

@@ -53,7 +53,9 @@ class Stats:
     def structure(self, name: str) -> Any:
         """The counters as a GstStructure of uint64 fields."""
         result = Gst.Structure.new_empty(f"{name}-stats")
-        for field in self.__slots__:
-            value = GObject.Value(GObject.TYPE_UINT64, getattr(self, field))
+        counts = {field: getattr(self, field) for field in self.__slots__}
+        counts["batches"] = self.buffers - self.no_meta
+        for field in sorted(counts):
+            value = GObject.Value(GObject.TYPE_UINT64, counts[field])
             result.set_value(field.replace("_", "-"), value)
         return result

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from typing import Any, ClassVar
 
 import gi
+import numpy as np
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstBase", "1.0")
 from gi.repository import GObject, Gst, GstBase
 
 from .._core import _native, load
-from ..errors import NoBatchMetaError
+from ..errors import NoBatchMetaError, RegistrationError
 from ..meta.batch import Batch
 from ..surface.format import VideoFormat
 from ..surface.system import SystemSurfaces
 from .caps import ANY_VIDEO, templates, video_format
 from .declared import DeclaredProperties
 from .log import Log
-from .policy import DROP, ON_ERROR, RateLimit, post_error, post_warning
+from .policy import ON_ERROR, RateLimit, describe, post_error, post_warning
 from .properties import Property
 from .stats import Stats
 
@@ -79,7 +81,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         """Format of the frames in system memory; None for other memory."""
         self._stats = Stats()
         self._changed = True
-        self._limits = {"error": RateLimit(), "latency": RateLimit(), "setting": RateLimit()}
+        self._limits = {kind: RateLimit() for kind in ("error", "latency", "setting", "user")}
         self._frame_num = 0
         self._log: Log | None = None
 
@@ -122,6 +124,10 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
             structure.set_value(key.replace("_", "-"), value)
         self.post_message(Gst.Message.new_element(self, structure))
 
+    def post_warning(self, text: str) -> None:
+        """Post a warning on the bus; at most one a second, the next one tells how many were not."""
+        self._warn("user", UserWarning(text), self.get_name())
+
     # -- GObject -----------------------------------------------------------------
     def do_get_property(self, pspec: Any) -> Any:
         if pspec.name == "stats":
@@ -133,9 +139,14 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
 
     # -- GstBaseTransform --------------------------------------------------------
     def do_start(self) -> bool:
-        self._stats = Stats()
-        self._frame_num = 0
         try:
+            if "_limits" not in self.__dict__:
+                raise RegistrationError(
+                    f"{type(self).__name__}.__init__ failed or did not call super().__init__()"
+                )
+            self._stats = Stats()
+            self._frame_num = 0
+            self.check_refused()
             load()
             self._changed = False
             self.configure()
@@ -150,6 +161,13 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
             self.stop()
         except Exception as error:  # noqa: BLE001 -- posted
             self._warn("error", error, "stopping")
+        for kind, limit in self._limits.items():
+            if limit.suppressed:
+                post_warning(
+                    self,
+                    UserWarning(f"{limit.take()} more that were not posted, {kind}"),
+                    "warnings at the stop",
+                )
         return True
 
     def do_set_caps(self, incaps: Any, outcaps: Any) -> bool:
@@ -164,7 +182,8 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
     def do_transform_ip(self, buffer: Any) -> Any:
         try:
             return self._handle(hash(buffer))
-        except Exception as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
+        except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad, not even
+            # SystemExit, at which PyGObject would end the process; it is posted
             return self._failed(error)
 
     def _handle(self, address: int) -> Any:
@@ -195,14 +214,23 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
                 self._add_frames(batch, address)
             verdict = self.process(batch)
             batch.commit()
+        except BaseException:
+            if created and self.on_error == "pass":
+                # What is new goes on with its frames, as what others made keeps its own.
+                batch.rollback()
+                self._add_frames(batch, address)
+                batch.commit()
+            raise
         finally:
             taken = time.perf_counter_ns() - began
             stats.took(taken)
             batch.close()
+            if created:
+                self._frame_num += 1
         stats.count(batch.stats)
         if self.max_latency_ms and taken > self.max_latency_ms * 1_000_000:
             self._too_slow(taken)
-        if verdict is DROP:
+        if verdict is not None and isinstance(verdict, (bool, np.bool_)) and not verdict:
             stats.dropped += 1
             return _DROPPED
         return _OK
@@ -231,7 +259,6 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
             pipeline_height=height,
         ):
             batch.add_frame(**fields)
-        self._frame_num += 1
 
     def _caps_size(self) -> tuple[int, int]:
         caps = self.sinkpad.get_current_caps()
@@ -248,7 +275,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         except Exception as error:  # noqa: BLE001 -- posted; the element goes on as it was
             self._warn("setting", error, "applying properties; the old ones stay in force")
 
-    def _failed(self, error: Exception) -> Any:
+    def _failed(self, error: BaseException) -> Any:
         self._stats.errors += 1
         doing = f"{type(self).__name__}.process"
         policy = self.on_error
@@ -261,21 +288,23 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
             return _DROPPED
         return _OK
 
-    def _warn(self, kind: str, error: Exception, doing: str) -> None:
+    def _warn(self, kind: str, error: BaseException, doing: str) -> None:
         limit = self._limits[kind]
         if limit.allows():
             post_warning(self, error, doing, limit.take())
+        else:
+            self.log.warning(describe(error, doing)[0])
 
     def _too_slow(self, taken_ns: int) -> None:
         self._stats.late += 1
-        process = type(self).process
-        place = process.__code__
+        process = inspect.unwrap(type(self).process)
+        code = getattr(process, "__code__", None)  # compiled functions have none
+        place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
         self._warn(
             "latency",
             TimeoutError(
-                f"{process.__qualname__} ({place.co_filename}:{place.co_firstlineno}) took "
-                f"{taken_ns / 1e6:.1f} ms of {self.max_latency_ms} ms; a slow process() stalls "
-                "every stream"
+                f"{process.__qualname__}{place} took {taken_ns / 1e6:.1f} ms of "
+                f"{self.max_latency_ms} ms; a slow process() stalls every stream"
             ),
             "max-latency-ms",
         )

@@ -76,6 +76,7 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
     def do_start(self) -> bool:
         try:
             load()
+            self._owner().check_refused()
         except Exception as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
             post_error(self._owner(), error, "starting")
             return False

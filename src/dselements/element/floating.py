@@ -1,0 +1,48 @@
+"""The floating reference of elements that C code makes."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import lru_cache
+from typing import Any
+
+__all__ = ["float_for_c"]
+
+
+@lru_cache(maxsize=1)
+def _gobject() -> ctypes.CDLL:
+    library = ctypes.CDLL("libgobject-2.0.so.0")
+    for name in ("g_object_is_floating", "g_object_ref", "g_object_force_floating"):
+        getattr(library, name).argtypes = [ctypes.c_void_p]
+    library.g_object_ref.restype = ctypes.c_void_p
+    library.g_object_force_floating.restype = None
+    return library
+
+
+def float_for_c(element: Any) -> None:
+    """Called in ``__init__``: give an element that C code makes a floating reference.
+
+    C takes every new element as floating, and complains (``The created element should be
+    floating``) because PyGObject has taken that reference for its wrapper. A second one, which
+    whoever gets the element takes over, is what C expects. Where Python makes the element this
+    is left alone: Python code never takes a floating reference over, so it would leak.
+    """
+    if _made_by_python(element):
+        return
+    address = hash(element)
+    library = _gobject()
+    if not library.g_object_is_floating(address):
+        library.g_object_ref(address)
+        library.g_object_force_floating(address)
+
+
+def _made_by_python(element: Any) -> bool:
+    """True if there is any caller but the element's own ``__init__`` methods."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        first = frame.f_code.co_varnames[:1]
+        if frame.f_code.co_name != "__init__" or frame.f_locals.get("".join(first)) is not element:
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
