@@ -180,8 +180,10 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         return True
 
     def do_transform_ip(self, buffer: Any) -> Any:
+        address = hash(buffer)
+        del buffer  # the frames of a kept exception must not keep the buffer
         try:
-            return self._handle(hash(buffer))
+            return self._handle(address)
         except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad, not even
             # SystemExit, at which PyGObject would end the process; it is posted
             return self._failed(error)
@@ -298,12 +300,13 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
     def _too_slow(self, taken_ns: int) -> None:
         self._stats.late += 1
         process = inspect.unwrap(type(self).process)
+        name = getattr(process, "__qualname__", f"{type(self).__qualname__}.process")
         code = getattr(process, "__code__", None)  # compiled functions have none
         place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
         self._warn(
             "latency",
             TimeoutError(
-                f"{process.__qualname__}{place} took {taken_ns / 1e6:.1f} ms of "
+                f"{name}{place} took {taken_ns / 1e6:.1f} ms of "
                 f"{self.max_latency_ms} ms; a slow process() stalls every stream"
             ),
             "max-latency-ms",
