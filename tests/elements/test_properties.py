@@ -32,7 +32,7 @@ class Props(ds.MetaTransform):
 @ds.element("testpropschild", description="Overrides a default")
 class Child(Props):
     __gtype_name__ = "DsTestPropsChild"
-    count = ds.Property(5, min=1, max=9, help="A number")
+    count = ds.Property(5, min=1, max=90, help="A number")
     extra = ds.Property("new", help="Only here")
 
 
@@ -84,22 +84,79 @@ def test_wrong_values_raise_and_change_nothing(
     assert getattr(element, name) == before
 
 
-def test_a_wrong_choice_from_gobject_is_a_warning_and_changes_nothing() -> None:
-    pipeline = launch("videotestsrc num-buffers=1 ! testprops name=p ! fakesink")
-    pipeline.get_by_name("p").set_property("mode", "slow")
-    assert pipeline.get_by_name("p").get_property("mode") == "fast"
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [("mode=slow", "PropertyValueError: mode cannot be 'slow'"), ("mode=slow mode=exact", None)],
+)
+def test_a_wrong_choice_before_the_start_refuses_the_start(before: str, told: str | None) -> None:
+    pipeline = launch(f"videotestsrc num-buffers=1 ! testprops {before} ! fakesink")
+    messages = texts(play(pipeline))
+    if told is None:
+        assert messages == []
+    else:
+        assert messages[0].startswith(f"error: starting: {told}\nhint: one of fast, exact\n")
+        assert texts(play(pipeline)) == []  # told once; the old value is in force
+
+
+def test_a_wrong_choice_while_playing_is_a_warning_and_changes_nothing() -> None:
+    modes: list[str] = []
+    pipeline = launch(
+        "videotestsrc num-buffers=3 ! dssynth ! testlook name=l ! testprops name=p ! fakesink"
+    )
+    props = pipeline.get_by_name("p")
+
+    def change(batch: ds.Batch) -> None:
+        props.set_property("mode", "slow" if batch.frames[0].frame_num == 1 else "exact")
+        modes.append(props.mode)
+
+    pipeline.get_by_name("l").call = change
     (warning,) = texts(play(pipeline))
-    assert "mode cannot be 'slow'" in warning
+    assert warning.startswith("warning: setting mode: PropertyValueError: mode cannot be 'slow'")
     assert "one of fast, exact" in warning
+    assert modes == ["exact"] * 3
 
 
 def test_inheritance(element: Any) -> None:
     child = Gst.ElementFactory.make("testpropschild", None)
     assert child.count == 5
     assert child.get_property("count") == 5
+    spec = child.find_property("count")
+    assert (spec.minimum, spec.maximum, spec.default_value) == (1, 90, 5)
+    child.set_property("count", 77)
+    assert child.count == 77
+    assert child.get_property("ratio") == 0.5
     assert child.get_property("extra") == "new"
     assert element.get_property("count") == 3
+    assert element.find_property("count").maximum == 9
     assert element.find_property("extra") is None
+
+
+@pytest.mark.parametrize(
+    ("attribute", "default", "told"),
+    [
+        ("_hidden", 1, "cannot be a property"),
+        ("größe", 1, "cannot be a property"),
+        ("name", "x", "has a meaning already"),
+        ("qos", True, "has a meaning already"),
+        ("stats", 1, "has a meaning already"),
+        ("process", 1, "has a meaning already"),
+        ("log", 1, "has a meaning already"),
+        ("on_error", 1, "is a int, but a str in MetaTransform"),
+    ],
+)
+def test_names_that_are_taken_or_impossible_are_refused(
+    attribute: str, default: Any, told: str
+) -> None:
+    with pytest.raises(RegistrationError, match=told):
+        type("Bad", (ds.MetaTransform,), {attribute: ds.Property(default)})
+
+
+def test_an_attribute_set_by_the_element_is_notified(element: Any) -> None:
+    told: list[tuple[str, float]] = []
+    element.connect("notify::ratio", lambda e, spec: told.append((spec.name, e.ratio)))
+    element.ratio = 0.75
+    element.set_property("ratio", 0.25)
+    assert told == [("ratio", 0.75), ("ratio", 0.25)]
 
 
 @pytest.mark.parametrize(

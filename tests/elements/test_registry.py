@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ gi = pytest.importorskip("gi")
 from pipelines import Gst, shell
 
 import dselements as ds
-from dselements.element.registry import entry_classes
+from dselements.element.registry import _declared, entry_classes
 from dselements.elements import ELEMENTS
 from dselements.errors import RegistrationError
 
@@ -41,6 +42,47 @@ def test_only_elements_can_be_named() -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(RegistrationError, match="no element named 'nosuch'"):
         ds.register("nosuch")
+
+
+def test_a_name_of_another_plugin_is_refused() -> None:
+    @ds.element("identity", description="Not GStreamer's")
+    class Identity(ds.MetaTransform):
+        __gtype_name__ = "DsTestIdentity"
+
+    with pytest.raises(RegistrationError, match="identity is an element of the plugin coreelem"):
+        ds.register(Identity)
+    assert Gst.ElementFactory.make("identity", None).__gtype__.name == "GstIdentity"
+    del _declared["identity"]
+
+
+def test_a_class_declared_again_takes_the_place_of_the_first() -> None:
+    """As when a notebook's cell is run again."""
+
+    def declare(text: str) -> type[Any]:
+        @ds.element("testagain", description=text)
+        class Again(ds.MetaTransform):
+            value = ds.Property(text)
+
+        return Again
+
+    for text in ("first", "second"):
+        ds.register(declare(text))
+        made = Gst.ElementFactory.make("testagain", None)
+        assert made.get_property("value") == text
+
+
+def test_a_program_may_use_the_loader_and_register(tmp_path: Path) -> None:
+    code = (
+        "import dselements as ds\n"
+        "from gi.repository import Gst\n"
+        "Gst.init(None)\n"
+        "{first}\n"
+        "ds.register()\n"
+        "ds.run('videotestsrc num-buffers=2 ! dssynth ! dspythonfilter ! fakesink')\n"
+    )
+    for first in ("", "assert Gst.ElementFactory.make('dsosd')"):
+        done = shell([sys.executable, "-c", code.format(first=first)], tmp_path)
+        assert done.returncode == 0, done.stderr
 
 
 def test_the_decorator_also_works_when_the_package_was_imported_first() -> None:

@@ -165,7 +165,8 @@ def test_an_init_that_forgets_its_base_is_told_at_the_start() -> None:
 
 def test_refused_caps_are_an_element_error() -> None:
     pipeline = launch(
-        "videotestsrc num-buffers=2 ! video/x-raw,width=32,height=48 ! testcaps ! fakesink"
+        "videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width=32,height=48 ! testcaps "
+        "! fakesink"
     )
     messages = texts(play(pipeline))
     assert messages[0].startswith("error: taking caps video/x-raw")
