@@ -35,6 +35,8 @@ def test_the_repository_has_the_file_where_gstreamer_looks() -> None:
         f"{SYNTH}dspythonfilter min-confidence=0.5 ! fakesink",
         f"{SYNTH}tee name=t t. ! queue ! dspythonfilter ! fakesink t. ! queue ! dspythonfilter "
         "! fakesink",
+        "videotestsrc num-buffers=5 ! m.sink_0 videotestsrc num-buffers=5 ! m.sink_1 "
+        "dsmux name=m ! dsdemux name=d d. ! queue ! fakesink d. ! queue ! fakesink",
     ],
 )
 def test_criticals_and_leaks_of_gstreamer_are_none(pipeline: str, registry: Path) -> None:

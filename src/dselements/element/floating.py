@@ -1,4 +1,4 @@
-"""The floating reference of elements that C code makes."""
+"""References where C code and PyGObject disagree about who holds one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ import sys
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["float_for_c"]
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst
+
+__all__ = ["float_for_c", "lend_pad"]
+
+_TRANSFER_EVERYTHING = 2
+"""GITransfer."""
 
 
 @lru_cache(maxsize=1)
 def _gobject() -> ctypes.CDLL:
     library = ctypes.CDLL("libgobject-2.0.so.0")
-    for name in ("g_object_is_floating", "g_object_ref", "g_object_force_floating"):
-        getattr(library, name).argtypes = [ctypes.c_void_p]
+    for name in ("is_floating", "ref", "unref", "force_floating"):
+        getattr(library, f"g_object_{name}").argtypes = [ctypes.c_void_p]
     library.g_object_ref.restype = ctypes.c_void_p
-    library.g_object_force_floating.restype = None
+    library.g_object_unref.restype = library.g_object_force_floating.restype = None
     return library
 
 
@@ -46,3 +54,19 @@ def _made_by_python(element: Any) -> bool:
             return True
         frame = frame.f_back  # type: ignore[assignment]
     return False
+
+
+def lend_pad(pad: Any) -> Any:
+    """The result of ``do_request_new_pad``: the pad, without the reference that would leak.
+
+    GStreamer takes a reference of its own, while PyGObject goes by the introspection data, which
+    says that the method gives one away.
+    """
+    if _gives_away():
+        _gobject().g_object_unref(hash(pad))
+    return pad
+
+
+@lru_cache(maxsize=1)
+def _gives_away() -> bool:
+    return int(Gst.Element.do_request_new_pad.get_caller_owns()) == _TRANSFER_EVERYTHING

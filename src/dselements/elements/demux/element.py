@@ -16,6 +16,7 @@ from ..._core import _native, load
 from ...element import element
 from ...element.caps import video_format
 from ...element.declared import DeclaredProperties
+from ...element.floating import lend_pad
 from ...element.policy import post_error
 from ...element.stats import Stats
 from ...element.streams import StreamInfo, parse_stream_event
@@ -112,7 +113,7 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
         except Exception as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
             post_error(self, error, "adding an output")
             return None
-        return pad
+        return lend_pad(pad)
 
     def _number(self, name: str | None) -> int:
         if name and name.startswith("src_") and name[4:].isdigit():

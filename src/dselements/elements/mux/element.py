@@ -13,6 +13,7 @@ from gi.repository import GObject, Gst
 from ...element import Property, element
 from ...element.caps import templates
 from ...element.declared import DeclaredProperties
+from ...element.floating import lend_pad
 from ...element.policy import post_error
 from ...errors import PipelineError
 from .aggregator import MuxAggregator
@@ -110,7 +111,7 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
     # -- pads -----------------------------------------------------------------
     def do_request_new_pad(self, template: Any, name: str | None, caps: Any) -> Any:
         try:
-            return self._add_input(template, name)
+            return lend_pad(self._add_input(template, name))
         except Exception as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
             post_error(self, error, "adding an input")
             return None
@@ -174,7 +175,7 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
                 return
             self._tell_aggregator()
             if state.told:
-                self._aggregator.gone.append(state.info()._replace(ended=True))
+                self._aggregator.gone.append(state.info()._replace(ended=True, removed=True))
         # First the aggregator's pad: its flushing frees a streaming thread that waits there.
         self._aggregator.release_request_pad(state.pad)
         for part in state.elements:
