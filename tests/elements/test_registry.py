@@ -139,6 +139,23 @@ def test_third_party_elements_come_through_the_loader_and_a_broken_one_is_told(
     assert "No module named 'no_such_module'" in done.stderr
 
 
+def test_an_installed_element_with_a_taken_name_does_not_stop_the_others(
+    site: Path, tmp_path: Path
+) -> None:
+    module = site / "third_elements.py"
+    module.write_text(module.read_text().replace('"thirdparty"', '"queue"'))
+    told = "queue is an element of the plugin coreelements already"
+    code = (
+        "import dselements as ds\n"
+        "ds.run('videotestsrc num-buffers=2 ! queue ! dssynth ! fakesink')\n"
+    )
+    launched = ["gst-launch-1.0", "videotestsrc", "num-buffers=2", "!", "dssynth", "!", "fakesink"]
+    for arguments in ([sys.executable, "-c", code], launched):
+        done = shell(arguments, tmp_path, PYTHONPATH=str(site))
+        assert done.returncode == 0, done.stderr
+        assert told in done.stderr
+
+
 def test_entry_classes_tells_each_broken_one(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(site))
     told: list[str] = []

@@ -114,7 +114,8 @@ def register(*what: type[Any] | str) -> None:
 
     :param what: classes made with :func:`element`, or names of such classes or of installed
         elements. Without arguments: every element declared so far and every installed one; an
-        installed one that cannot be loaded is logged as an error, and the others come.
+        installed one that cannot be loaded or registered is logged as an error, and the others
+        come.
     :raises RegistrationError: if one that was named is unknown or cannot be loaded, or GStreamer
         refuses one.
     """
@@ -124,8 +125,15 @@ def register(*what: type[Any] | str) -> None:
         def tell(where: str, error: Exception) -> None:
             log.error("entry point %s cannot be loaded: %s", where, error, exc_info=error)
 
-        for cls in [*entry_classes(tell), *_declared.values()]:
-            _register(cls, None)
+        installed = list(entry_classes(tell))
+        for cls in installed:
+            try:
+                _register(cls, None)
+            except RegistrationError as error:
+                tell(f"{cls.__module__}:{cls.__qualname__}", error)
+        for cls in _declared.values():
+            if cls not in installed:
+                _register(cls, None)
         return
     for item in what:
         if isinstance(item, str):
