@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -299,3 +300,121 @@ def test_batches_of_other_muxers_keep_the_batches_own_events() -> None:
     assert play(pipeline) == []
     assert out.only("caps") == [("caps", (25, 1))]
     assert [b[1:] for b in out.only("buffer")] == [(k * 40 * MS, 40 * MS) for k in range(3)]
+
+
+class Churn:
+    """Adds and removes whole branches: source, muxer pad, demuxer pad, sink."""
+
+    def __init__(self) -> None:
+        self.pipeline = launch(
+            "dsmux name=m width=16 height=16 ! dsdemux name=d d.src_0 ! queue name=q0 ! fakesink "
+            + source(0, -1, 100, "is-live=true")
+        )
+        self.first = Pad(self.pipeline.get_by_name("q0"))
+        self.pipeline.set_state(Gst.State.PLAYING)
+
+    def add(self, number: int) -> tuple[Any, ...]:
+        pipeline = self.pipeline
+        extra = Gst.parse_bin_from_description(
+            "videotestsrc is-live=true "
+            "! capsfilter caps=video/x-raw,width=16,height=16,framerate=100/1",
+            True,
+        )
+        sink = Gst.ElementFactory.make("fakesink", None)
+        sink.set_property("async", False)
+        seen = Pad(sink)
+        pipeline.add(extra)
+        pipeline.add(sink)
+        sink.sync_state_with_parent()
+        into = pipeline.get_by_name("m").request_pad_simple(f"sink_{number}")
+        out = pipeline.get_by_name("d").request_pad_simple(f"src_{number}")
+        assert out.link(sink.get_static_pad("sink")) == Gst.PadLinkReturn.OK
+        assert extra.get_static_pad("src").link(into) == Gst.PadLinkReturn.OK
+        extra.sync_state_with_parent()
+        return extra, into, out, sink, seen
+
+    def remove_input(self, branch: tuple[Any, ...]) -> None:
+        extra, into, *_ = branch
+        extra.set_state(Gst.State.NULL)
+        self.pipeline.get_by_name("m").release_request_pad(into)
+        self.pipeline.remove(extra)
+
+    def remove_output(self, branch: tuple[Any, ...]) -> None:
+        _, _, out, sink, _ = branch
+        out.unlink(sink.get_static_pad("sink"))
+        self.pipeline.get_by_name("d").release_request_pad(out)
+        sink.set_state(Gst.State.NULL)
+        self.pipeline.remove(sink)
+
+    def goes_on(self) -> None:
+        seen = len(self.first.only("buffer"))
+        wait_for(lambda: len(self.first.only("buffer")) > seen + 3, "the first stream stops")
+
+    def __enter__(self) -> Churn:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.pipeline.set_state(Gst.State.NULL)
+
+
+def test_a_number_that_comes_back_is_another_stream() -> None:
+    with Churn() as churn:
+        for _ in range(5):
+            branch = churn.add(1)
+            seen = branch[-1]
+            wait_for(lambda s=seen: s.only("buffer"), "no frame of the new stream")
+            churn.remove_input(branch)
+            churn.remove_output(branch)
+            assert seen.kinds()[:4] == ["stream-start", "caps", "segment", "buffer"]
+        churn.goes_on()
+        assert stats(churn.pipeline.get_by_name("d"))["errors"] == 0
+
+
+def test_a_sink_that_had_its_end_takes_no_other_stream_and_stops_nobody() -> None:
+    with Churn() as churn:
+        branch = churn.add(1)
+        seen = branch[-1]
+        wait_for(lambda: seen.only("buffer"), "no frame")
+        churn.remove_input(branch)
+        wait_for(lambda: seen.only("eos"), "no end")
+        # The same number again, into the same pad and sink.
+        extra = Gst.parse_bin_from_description(
+            "videotestsrc is-live=true "
+            "! capsfilter caps=video/x-raw,width=16,height=16,framerate=100/1",
+            True,
+        )
+        churn.pipeline.add(extra)
+        into = churn.pipeline.get_by_name("m").request_pad_simple("sink_1")
+        extra.get_static_pad("src").link(into)
+        extra.sync_state_with_parent()
+        churn.goes_on()
+        dropped = stats(churn.pipeline.get_by_name("d"))["dropped"]
+        wait_for(
+            lambda: stats(churn.pipeline.get_by_name("d"))["dropped"] > dropped, "frames vanish"
+        )
+        churn.goes_on()
+        bus = churn.pipeline.get_bus()
+        assert bus.pop_filtered(Gst.MessageType.ERROR) is None
+
+
+def test_branches_come_and_go_from_several_threads() -> None:
+    with Churn() as churn:
+
+        def work(number: int) -> None:
+            for turn in range(8):
+                branch = churn.add(number)
+                time.sleep(0.005 * (turn % 3))
+                churn.remove_input(branch)
+                churn.remove_output(branch)
+
+        threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in (1, 2, 3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+        assert not any(thread.is_alive() for thread in threads), "it hangs"
+        churn.goes_on()
+        for name in ("m", "d"):
+            assert stats(churn.pipeline.get_by_name(name))["errors"] == 0
+        left = {child.get_name() for child in churn.pipeline.get_by_name("m").children}
+        assert len(left) == 4  # the aggregator and the three of the first input

@@ -30,6 +30,8 @@ class StreamInfo(NamedTuple):
     """GstSegment that ``buf_pts`` of its frames belongs to; None if unknown."""
     ended: bool
     """True if no further frame comes."""
+    removed: bool = False
+    """True if its input is gone: the number may come back as another stream."""
 
 
 def stream_event(info: StreamInfo) -> Any:
@@ -40,6 +42,7 @@ def stream_event(info: StreamInfo) -> Any:
     if info.segment is not None:
         structure.set_value("segment", info.segment)
     structure.set_value("ended", info.ended)
+    structure.set_value("removed", info.removed)
     return Gst.Event.new_custom(Gst.EventType.CUSTOM_DOWNSTREAM_STICKY, structure)
 
 
@@ -57,4 +60,5 @@ def parse_stream_event(event: Any) -> StreamInfo | None:
         # PyGObject lends the event's own; the event may go before it.
         structure.get_value("segment").copy() if structure.has_field("segment") else None,
         structure.get_value("ended"),
+        structure.get_value("removed"),
     )

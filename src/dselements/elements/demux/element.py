@@ -23,7 +23,7 @@ from ...element.streams import StreamInfo, parse_stream_event
 from ...errors import NoBatchMetaError, PipelineError
 from ...meta import Batch
 from ...surface.system import place_of
-from .logic import EOS, NOT_LINKED, combined, routes
+from .logic import EOS, combined, routes
 from .outputs import Head, Output
 from .settings import CAPS
 
@@ -135,13 +135,23 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
 
     # -- events -----------------------------------------------------------------
     def handle_event(self, event: Any) -> bool:
-        """One event from upstream."""
+        """One event from upstream.
+
+        A sticky event is taken whatever the pads say: what one of them refuses comes back as its
+        flow result. Refused here, GStreamer would send it again with the next batch and stop the
+        whole stream with an error, only because one pad is being released.
+        """
         info = parse_stream_event(event)
         if info is not None:
             with self._lock:
                 self._streams[info.pad_index] = info
                 output = self._outputs.get(info.pad_index)
-            return output is None or self._bring_up_to_date([output])
+            if output is not None:
+                self._bring_up_to_date([output])
+            if info.removed:
+                with self._lock:  # a pad requested from now on waits for the next stream
+                    self._streams.pop(info.pad_index, None)
+            return True
         kind = event.type
         with self._lock:
             outputs = [self._outputs[n] for n in sorted(self._outputs)]
@@ -159,26 +169,27 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
                 for output in outputs:
                     output.flushed()
         if kind in (Gst.EventType.STREAM_START, Gst.EventType.CAPS, Gst.EventType.SEGMENT):
-            return self._bring_up_to_date(outputs)
+            self._bring_up_to_date(outputs)
+            return True
         if kind == Gst.EventType.EOS:
             outputs = [output for output in outputs if not output.ended]
-        if not outputs:
-            return True
         taken = [output.pad.push_event(event) for output in outputs]  # each, whatever others say
-        return any(taken)
+        sticky = Gst.EventType.get_flags(kind) & Gst.EventTypeFlags.STICKY
+        return bool(sticky) or not taken or any(taken)
 
-    def _bring_up_to_date(self, outputs: list[Output]) -> bool:
-        """Push the events that outputs lack; False if none of them takes them."""
-        taken = []
+    def _bring_up_to_date(self, outputs: list[Output]) -> None:
+        """Push the events that outputs lack."""
         for output in outputs:
+            number = output.number
             with self._lock:
-                events = output.due(self._head, self._streams.get(output.number))
+                was = output.ended
+                events = output.due(self._head, self._streams.get(number))
                 if output.ended:
-                    self._flows[output.number] = EOS
-                elif self._flows.get(output.number) == EOS and events:
-                    del self._flows[output.number]
-            taken += [output.pad.push_event(event) for event in events]
-        return any(taken) or not taken
+                    self._flows[number] = EOS
+                elif was:
+                    self._flows.pop(number, None)
+            for event in events:
+                output.pad.push_event(event)
 
     def is_new_seek(self, event: Any) -> bool:
         """False for the copies of one seek that come from the other branches' sinks."""
@@ -218,9 +229,7 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
         with self._lock:
             # A pad that has said EOS wants no more, until a flush or a new stream.
             outputs = {
-                n: o.pad
-                for n, o in self._outputs.items()
-                if not o.ended and self._flows.get(n) != EOS
+                n: o for n, o in self._outputs.items() if not o.ended and self._flows.get(n) != EOS
             }
         made: list[tuple[int, int]] = []
         batch = Batch(batch_meta, buffer=address)
@@ -251,11 +260,13 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
         _native.buffer_drop_memory(address)
         stats.took(time.perf_counter_ns() - began)
         for number, out in made:
-            flow = _native.pad_push(hash(outputs[number]), out)
-            if flow == NOT_LINKED:
+            output = outputs[number]
+            flow = _native.pad_push(hash(output.pad), out)
+            if flow != 0:
                 stats.dropped += 1
+            flow = output.answered(flow)
             with self._lock:
-                if number in self._outputs:
+                if self._outputs.get(number) is output:  # not released meanwhile
                     self._flows[number] = flow
         with self._lock:
             return combined(self._flows)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 __all__ = ["combined", "routes"]
 
 # GstFlowReturn
-OK, NOT_LINKED, FLUSHING, EOS = 0, -1, -2, -3
+OK, NOT_LINKED, FLUSHING, EOS, ERROR = 0, -1, -2, -3, -5
 
 
 def routes(

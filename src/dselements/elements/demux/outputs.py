@@ -11,6 +11,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
 from ...element.streams import StreamInfo
+from .logic import EOS, ERROR
 
 __all__ = ["Head", "Output"]
 
@@ -32,6 +33,9 @@ class Output:
     number: int
     pad: Any
     ended: bool = False
+    used: bool = False
+    """True if it had a frame of the stream that it has now."""
+    _resumed: bool = False
     _start: str | None = None
     _caps: Any = None
     _segment: Any = None
@@ -41,15 +45,26 @@ class Output:
         self.ended = False
         self._segment = None
 
+    def answered(self, flow: int) -> int:
+        """What a flow result means.
+
+        A sink that had its end takes no other stream: it refuses the new start, which GStreamer
+        tells as an error of the first frame. That is the end for this pad, no error.
+        """
+        resumed, self._resumed = self._resumed, False
+        self.used = True
+        return EOS if resumed and flow == ERROR else flow
+
     def due(self, head: Head, info: StreamInfo | None) -> list[Any]:
         """Events that the pad lacks, in order; they count as sent.
 
         Caps and segment are the stream's own if a muxer told them.
         """
         events = []
-        if self.ended and not (info is not None and info.ended):
+        if self.ended and info is not None and not info.ended:
             self._start = self._segment = None  # it goes on: a new start takes the end back
-            self.ended = False
+            self.ended = self.used = False
+            self._resumed = True
         if head.start is not None:
             # Streams that part must not share an id.
             name = f"{head.start.parse_stream_start()}/{self.number:04d}"
@@ -71,7 +86,9 @@ class Output:
                 event = Gst.Event.new_segment(segment)
                 event.set_seqnum(head.segment.get_seqnum())
                 events.append(event)
-            if info is not None and info.ended and not self.ended:
+            # A pad that came after a removed input did not see its stream, nor does it see its end.
+            ends = info is not None and info.ended and (self.used or not info.removed)
+            if ends and not self.ended:
                 self.ended = True
                 events.append(Gst.Event.new_eos())
         return events
