@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from typing import Any
@@ -273,3 +275,54 @@ def test_a_flushing_seek() -> None:
     pipeline.set_state(Gst.State.NULL)
     assert seen.batches[-1][0]["pts"] >= 20 * Gst.SECOND
     assert len(seen.batches[-1]) == 2
+
+
+def test_the_time_out_can_change_while_batches_wait() -> None:
+    """PyGObject keeps the GIL in set_property: with the aggregator's lock that was a deadlock."""
+    code = (
+        "import dselements as ds, time\n"
+        "ds.register()\n"
+        "from gi.repository import Gst\n"
+        "p = Gst.parse_launch('dsmux name=m batched-push-timeout=3000 ! fakesink sync=false '\n"
+        "  'videotestsrc is-live=true ! video/x-raw,width=16,framerate=200/1 ! m.sink_0 '\n"
+        "  'videotestsrc is-live=true ! video/x-raw,width=16,framerate=150/1 ! m.sink_1')\n"
+        "p.set_state(Gst.State.PLAYING)\n"
+        "m, end, n = p.get_by_name('m'), time.monotonic() + 2, 0\n"
+        "while time.monotonic() < end:\n"
+        "    n += 1\n"
+        "    m.set_property('batched-push-timeout', 1000 + n % 5000)\n"
+        "p.set_state(Gst.State.NULL)\n"
+        "print('done')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=40, check=False
+    )
+    assert done.stdout.strip() == "done", done.stderr
+
+
+def test_inputs_requested_and_released_from_several_threads() -> None:
+    pipeline = launch("dsmux name=m ! fakesink " + source(0, "red", 100000, "16x16"))
+    mux = pipeline.get_by_name("m")
+    pipeline.set_state(Gst.State.PLAYING)
+    refused: list[str] = []
+
+    def churn() -> None:
+        for _ in range(60):
+            pad = mux.request_pad_simple("sink_%u")
+            if pad is None:
+                refused.append("no pad")
+            else:
+                mux.release_request_pad(pad)
+
+    threads = [threading.Thread(target=churn) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+    message = pipeline.get_bus().timed_pop_filtered(0, Gst.MessageType.ERROR)
+    pipeline.set_state(Gst.State.NULL)
+    assert refused == []
+    assert message is None
+    assert mux.numsinkpads == 1
+    assert mux.numchildren == 4  # the aggregator and the three elements of sink_0

@@ -14,6 +14,7 @@ from ...element import Property, element
 from ...element.caps import templates
 from ...element.declared import DeclaredProperties
 from ...element.floating import lend_pad
+from ...element.gil import set_uint64
 from ...element.policy import post_error
 from ...errors import PipelineError
 from .aggregator import MuxAggregator
@@ -84,6 +85,9 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
         self._lock = threading.Lock()
         self._inputs: dict[str, Input] = {}
         """By name of the sink pad."""
+        self._leaving: set[int] = set()
+        """Numbers of inputs that are being removed."""
+        self._serial = -1
         self._size = (0, 0)
         self._aggregator = MuxAggregator()
         self.add(self._aggregator)
@@ -106,7 +110,7 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
             aggregator.sync_inputs = self.sync_inputs
         elif declared.attribute == "batched_push_timeout":
             aggregator.timeout_ns = self.batched_push_timeout * 1000
-            aggregator.set_property("latency", max(aggregator.timeout_ns, 0))
+            set_uint64(aggregator, "latency", max(aggregator.timeout_ns, 0))
 
     # -- pads -----------------------------------------------------------------
     def do_request_new_pad(self, template: Any, name: str | None, caps: Any) -> Any:
@@ -120,17 +124,19 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
         with self._lock:
             number = self._number(name)
             state = Input(number)
-            convert = _make("videoconvert", f"convert_{number}")
-            scale = _make("videoscale", f"scale_{number}")
+            # Not named by the number: that may be taken again while its old input is removed.
+            self._serial += 1
+            convert = _make("videoconvert", f"convert_{self._serial}")
+            scale = _make("videoscale", f"scale_{self._serial}")
             scale.set_property("add-borders", self.enable_padding)
-            fit = _make("capsfilter", f"fit_{number}")
+            fit = _make("capsfilter", f"fit_{self._serial}")
             state.elements = [convert, scale, fit]
             fit.set_property("caps", self._target_caps())
             for part in state.elements:
                 self.add(part)
             convert.link(scale)
             scale.link(fit)
-            state.pad = self._aggregator.request_pad_simple(f"sink_{number}")
+            state.pad = self._aggregator.request_pad_simple(f"sink_{self._serial}")
             fit.get_static_pad("src").link(state.pad)
             state.ghost = Gst.GhostPad.new_from_template(
                 f"sink_{number}", convert.get_static_pad("sink"), template
@@ -149,9 +155,11 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
         self._aggregator.inputs = tuple(sorted(self._inputs.values(), key=lambda s: s.number))
 
     def _number(self, name: str | None) -> int:
-        taken = {state.number for state in self._inputs.values()}
+        taken = {state.number for state in self._inputs.values()} | self._leaving
         if name and name.startswith("sink_") and name[5:].isdigit():
             number = int(name[5:])
+            if number in self._leaving:
+                raise PipelineError(f"dsmux is still removing {name}", hint="try again")
             if number in taken:
                 raise PipelineError(f"dsmux has a pad {name} already", hint="take another number")
             return number
@@ -173,6 +181,7 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
             state = self._inputs.pop(ghost.get_name(), None)
             if state is None:
                 return
+            self._leaving.add(state.number)
             self._tell_aggregator()
             if state.told:
                 self._aggregator.gone.append(state.info()._replace(ended=True, removed=True))
@@ -186,6 +195,8 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
         for part in state.elements:
             self.remove(part)
         self.remove_pad(ghost)
+        with self._lock:
+            self._leaving.discard(state.number)
 
     # -- negotiation ------------------------------------------------------------
     def _target_caps(self) -> Any:

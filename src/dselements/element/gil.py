@@ -1,0 +1,28 @@
+"""Calls that must not hold the GIL."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from typing import Any
+
+__all__ = ["set_uint64"]
+
+
+@lru_cache(maxsize=1)
+def _gobject() -> ctypes.CDLL:
+    library = ctypes.CDLL("libgobject-2.0.so.0")
+    library.g_object_set.restype = None
+    return library
+
+
+def set_uint64(target: Any, name: str, value: int) -> None:
+    """Set a guint64 property of a GObject without the GIL.
+
+    PyGObject's ``set_property`` keeps the GIL. Where the C code behind a property waits for a
+    lock under which it also calls Python (GstAggregator's ``latency`` and ``get_next_time``),
+    both threads would wait for ever.
+    """
+    _gobject().g_object_set(
+        ctypes.c_void_p(hash(target)), name.encode(), ctypes.c_uint64(value), ctypes.c_void_p()
+    )
