@@ -64,7 +64,7 @@ class Pad:
         return out
 
 
-def wait_for(test: Callable[[], object], what: str, timeout_s: float = 5) -> None:
+def wait_for(test: Callable[[], object], what: str, timeout_s: float = 15) -> None:
     deadline = time.monotonic() + timeout_s
     while not test():
         assert time.monotonic() < deadline, what
