@@ -47,6 +47,11 @@ def buffer_set_times(uintptr_t buffer, uint64_t pts, uint64_t dts, uint64_t dura
     head.duration = duration
 
 
+def buffer_ref(uintptr_t buffer):
+    """Take a reference to a buffer; buffer_unref() gives it up."""
+    api.object_ref(_buffer_of(buffer))
+
+
 def buffer_unref(uintptr_t buffer):
     """Give up a reference that the caller owns."""
     cdef void* address = _buffer_of(buffer)
@@ -80,6 +85,14 @@ def make_batched_buffer(buffers):
     return <uintptr_t>out
 
 
+cdef void _unmap_info(GstMapInfo* info) noexcept nogil:
+    """Undo gst_buffer_map_range without the buffer, which gst_buffer_unmap insists on."""
+    cdef void* memory = info.memory
+    if memory != NULL:
+        api.memory_unmap(memory, info)
+        api.object_unref(memory)
+
+
 cdef object _one_memory(list sources):
     cdef size_t size = api.buffer_size(<void*><uintptr_t>sources[0])
     cdef size_t n = len(sources), i
@@ -100,7 +113,7 @@ cdef object _one_memory(list sources):
             ok = api.buffer_map(source, 0, -1, &info, MAP_READ)
             if ok:
                 api.buffer_fill(out, i * size, info.data, size)
-                api.buffer_unmap(source, &info)
+                _unmap_info(&info)
         if not ok:
             api.object_unref(out)
             raise errors.SurfaceError("GStreamer could not map a frame's memory")
@@ -239,7 +252,7 @@ cdef class MemoryMap:
             ok = api.buffer_map(b, index, 1, &self._info, MAP_READ | (MAP_WRITE if write else 0))
         if not ok:
             raise errors.SurfaceError("GStreamer could not map the frame's memory")
-        # The map holds a reference to the memory, not to the buffer: that one may end.
+        # The map holds a reference to the memory, not to the buffer: that one may end first.
         self._buffer = b
         self._write = write
 
@@ -251,7 +264,7 @@ cdef class MemoryMap:
         if b != NULL:
             self._buffer = NULL
             with nogil:
-                api.buffer_unmap(b, &self._info)
+                _unmap_info(&self._info)
 
     def close(self):
         """Unmap; further uses of the address are invalid. Safe to call again."""

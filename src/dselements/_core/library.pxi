@@ -96,7 +96,7 @@ def open_library(str meta_path, str gst_meta_path, bint loaded=False):
     _find(g, b"gst_buffer_peek_memory", <void**>&api.peek_memory)
     _find(g, b"gst_buffer_n_memory", <void**>&api.n_memory)
     _find(g, b"gst_buffer_map_range", <void**>&api.buffer_map)
-    _find(g, b"gst_buffer_unmap", <void**>&api.buffer_unmap)
+    _find(g, b"gst_memory_unmap", <void**>&api.memory_unmap)
     _find(g, b"gst_buffer_remove_all_memory", <void**>&api.remove_all_memory)
     _find(g, b"gst_mini_object_ref", <void**>&api.object_ref)
     _find(g, b"gst_mini_object_unref", <void**>&api.object_unref)

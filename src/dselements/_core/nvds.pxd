@@ -124,7 +124,7 @@ ctypedef struct Api:
     void* (*peek_memory)(void*, uint32_t) noexcept nogil
     uint32_t (*n_memory)(void*) noexcept nogil
     int (*buffer_map)(void*, uint32_t, int, GstMapInfo*, int) noexcept nogil
-    void (*buffer_unmap)(void*, GstMapInfo*) noexcept nogil
+    void (*memory_unmap)(void*, GstMapInfo*) noexcept nogil
     void (*remove_all_memory)(void*) noexcept nogil
     get_t object_ref
     one_t object_unref

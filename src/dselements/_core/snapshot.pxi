@@ -14,6 +14,7 @@ cdef class Snapshot:
     cdef Layout* _layout
     cdef Py_ssize_t _frames
     cdef Py_ssize_t _objects
+    cdef unsigned long _serial
     cdef void** _frame
     cdef void** _object
     cdef readonly bytearray frame_index
@@ -65,6 +66,7 @@ cdef class Snapshot:
                     <int32_t*>p_index, <int32_t*>p_class, <uint64_t*>p_id, <float*>p_conf,
                     <float*>p_rect,
                 )
+                self._serial = ds_serial_of(address)
                 api.release_lock(address)
             if fits:
                 break

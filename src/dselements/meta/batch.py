@@ -52,8 +52,8 @@ class Batch:
     """
 
     __slots__ = (
-        "_batch_table", "_extra", "_frames", "_objects", "_owned", "_snapshot", "address",
-        "buffer", "closed", "stats", "surfaces",
+        "_batch_table", "_extra", "_frames", "_holds_buffer", "_objects", "_owned", "_snapshot",
+        "address", "buffer", "closed", "stats", "surfaces",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +66,7 @@ class Batch:
         self.stats: dict[str, int] = {}
         """Objects ``in``, ``out``, ``removed``, ``added`` of the last commit; empty if unread."""
         self._owned = False
+        self._holds_buffer = False
         self._snapshot: _native.Snapshot | None = None
         self._objects: ObjectTable | None = None
         self._frames: FrameTable | None = None
@@ -77,7 +78,10 @@ class Batch:
     def from_buffer(cls, buffer: Any, *, surfaces: SurfaceProvider | None = None) -> Batch:
         """The batch of a Gst.Buffer (or of a buffer's address), as in pad probes and appsinks.
 
-        Call :meth:`commit` yourself, and :meth:`close` when done; ``with`` does both.
+        Call :meth:`commit` yourself, and :meth:`close` when done; ``with`` does both. Until then
+        the batch holds a reference to the buffer, so that others have to copy it before they write:
+        close it before the probe returns. Whoever shares the buffer (the other branch of a tee)
+        sees the edits, unlike in an element.
 
         :raises NoBatchMetaError: if the buffer carries none.
         """
@@ -87,7 +91,11 @@ class Batch:
         batch_meta = _native.buffer_batch_meta(address)
         if not batch_meta:
             raise NoBatchMetaError("the buffer carries no NvDsBatchMeta")
-        return cls(batch_meta, buffer=address, surfaces=surfaces)
+        batch = cls(batch_meta, buffer=address, surfaces=surfaces)
+        # Whoever made it may be gone before close(): a sample that was pulled, a probe's info.
+        _native.buffer_ref(address)
+        batch._holds_buffer = True
+        return batch
 
     @classmethod
     def create(cls, max_frames: int, *, buffer: int = 0) -> Batch:
@@ -358,6 +366,9 @@ class Batch:
             release: Callable[[], None] | None = getattr(self.surfaces, "close", None)
             if release is not None:
                 release()
+        if self._holds_buffer:
+            self._holds_buffer = False
+            _native.buffer_unref(self.buffer)
         if self._owned:
             _native.destroy_batch(self.address)
 
@@ -378,7 +389,7 @@ class Batch:
 
     def __del__(self) -> None:
         # A safety net: metadata that nobody else owns must not leak.
-        if getattr(self, "_owned", False):
+        if getattr(self, "_owned", False) or getattr(self, "_holds_buffer", False):
             self.close()
 
     def __repr__(self) -> str:
