@@ -155,6 +155,14 @@ TABLE: tuple[ErrorRow, ...] = (
         "An output parser raised or returned something that is not detections.",
     ),
     ErrorRow(
+        "ProcessResultError",
+        TypeError,
+        "library",
+        "FAILED",
+        "return None or True to pass the buffer on, ds.DROP (False) to drop it",
+        "process() returned something that means neither.",
+    ),
+    ErrorRow(
         "MissingExtraError",
         ImportError,
         "library",
@@ -252,6 +260,8 @@ if TYPE_CHECKING:  # the same classes, for type checkers; a test compares both
     class ModelError(DselementsError, ValueError): ...
 
     class ParserError(DselementsError, RuntimeError): ...
+
+    class ProcessResultError(DselementsError, TypeError): ...
 
     class MissingExtraError(DselementsError, ImportError): ...
 

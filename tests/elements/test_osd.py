@@ -70,6 +70,9 @@ def run(description: str) -> list[Any]:
             if sample is not None:
                 samples.append(sample)
             elif sink.is_eos():
+                # One may have come, and the end, since the pull gave up.
+                while (sample := sink.emit("try-pull-sample", 0)) is not None:
+                    samples.append(sample)
                 break
         else:
             raise TimeoutError(description)

@@ -89,7 +89,7 @@ def test_wrong_values_raise_and_change_nothing(
     [("mode=slow", "PropertyValueError: mode cannot be 'slow'"), ("mode=slow mode=exact", None)],
 )
 def test_a_wrong_choice_before_the_start_refuses_the_start(before: str, told: str | None) -> None:
-    pipeline = launch(f"videotestsrc num-buffers=1 ! testprops {before} ! fakesink")
+    pipeline = launch(f"videotestsrc num-buffers=1 ! dssynth ! testprops {before} ! fakesink")
     messages = texts(play(pipeline))
     if told is None:
         assert messages == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,6 +84,28 @@ def _candidates() -> Iterator[tuple[str, Path | None, str]]:
     yield "wheel", wheel_dir(), f"the package {WHEEL} is not installed"
 
 
+def _check_whole(path: Path) -> None:
+    """:raises LibraryNotFoundError: for a file that ends before what its ELF header promises.
+
+    dlopen maps it all the same, and the process dies at the first page that is not there.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(64)
+        if len(head) < 64 or head[:4] != b"\x7fELF" or head[4] != 2:
+            raise LibraryNotFoundError(f"{path} is no 64-bit ELF library")
+        (offset,) = struct.unpack_from("<Q", head, 32)
+        entry, count = struct.unpack_from("<HH", head, 54)
+        file.seek(offset)
+        table = file.read(entry * count)
+    ends = [offset + entry * count]
+    for at in range(0, len(table) - 55, max(entry, 56)):
+        begin = struct.unpack_from("<Q", table, at + 8)[0]
+        ends.append(begin + struct.unpack_from("<Q", table, at + 32)[0])
+    if max(ends) > size:
+        raise LibraryNotFoundError(f"{path} is cut short: {size} bytes of {max(ends)}")
+
+
 def find() -> LibraryInfo:
     """The libraries to use: in this process already, then by environment, system, wheel.
 
@@ -95,6 +118,9 @@ def find() -> LibraryInfo:
             causes.append(f"{source}: {why}")
             continue
         missing = [name for name in (META, GST_META) if not (folder / name).is_file()]
+        if not missing and source != "process":
+            for name in (META, GST_META):
+                _check_whole(folder / name)
         if not missing:
             return LibraryInfo(str(folder / META), str(folder / GST_META), source)
         causes.append(f"{source}: {folder} has no {' and no '.join(missing)}")

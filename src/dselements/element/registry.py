@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import logging
 import re
 import sys
@@ -59,6 +60,12 @@ def element(
     def name_class(cls: C) -> C:
         if not (isinstance(cls, type) and issubclass(cls, Gst.Element)):
             raise RegistrationError(f"@element({name!r}) needs a subclass of MetaTransform")
+        process = getattr(cls, "process", None)
+        if inspect.iscoroutinefunction(process) or inspect.isgeneratorfunction(process):
+            raise RegistrationError(
+                f"{cls.__name__}.process is a coroutine or generator function, which nobody runs",
+                hint="write a plain def process(self, batch)",
+            )
         cls.set_metadata(long_name or name, klass, description, author)
         cls._ds_name = name
         cls._ds_rank = rank

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import gi
@@ -14,9 +15,14 @@ from .registry import register
 
 __all__ = ["run"]
 
+_STEP_NS = 100_000_000
+_LAST = Gst.MessageType.EOS | Gst.MessageType.ERROR
+
 
 def run(pipeline: str | Any, timeout_s: float | None = None) -> None:
     """Play a pipeline (gst-launch text, or a Gst.Pipeline) until end of stream.
+
+    KeyboardInterrupt ends it at once.
 
     :param timeout_s: raise after so many seconds; None waits for ever.
     :raises PipelineError: if it cannot be built, fails, or takes too long.
@@ -31,10 +37,13 @@ def run(pipeline: str | Any, timeout_s: float | None = None) -> None:
     bus = pipeline.get_bus()
     try:
         pipeline.set_state(Gst.State.PLAYING)
-        wait = Gst.CLOCK_TIME_NONE if timeout_s is None else int(timeout_s * Gst.SECOND)
-        message = bus.timed_pop_filtered(wait, Gst.MessageType.EOS | Gst.MessageType.ERROR)
-        if message is None:
-            raise PipelineError(f"no end of stream within {timeout_s} s")
+        end = None if timeout_s is None else time.monotonic() + timeout_s
+        message = None
+        while message is None:
+            # In short steps: Ctrl-C reaches Python only between them.
+            message = bus.timed_pop_filtered(_STEP_NS, _LAST)
+            if message is None and end is not None and time.monotonic() > end:
+                raise PipelineError(f"no end of stream within {timeout_s} s")
         if message.type == Gst.MessageType.ERROR:
             problem, details = message.parse_error()
             name = message.src.get_name() if message.src else "pipeline"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import time
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ gi.require_version("GstBase", "1.0")
 from gi.repository import GObject, Gst, GstBase
 
 from .._core import _native, load
-from ..errors import NoBatchMetaError, RegistrationError
+from ..errors import NoBatchMetaError, ProcessResultError, PropertyValueError, RegistrationError
 from ..meta.batch import Batch
 from ..surface.format import VideoFormat
 from ..surface.system import SystemSurfaces
@@ -28,6 +29,8 @@ from .stats import Stats
 __all__ = ["MetaTransform"]
 
 Gst.init(None)
+
+_STRUCTURE_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9/\-_.:+]*")
 
 _DROPPED = Gst.FlowReturn.CUSTOM_SUCCESS  # GST_BASE_TRANSFORM_FLOW_DROPPED
 _OK = Gst.FlowReturn.OK
@@ -81,7 +84,9 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         """Format of the frames in system memory; None for other memory."""
         self._stats = Stats()
         self._changed = True
-        self._limits = {kind: RateLimit() for kind in ("error", "latency", "setting", "user")}
+        self._limits = {
+            kind: RateLimit() for kind in ("error", "latency", "setting", "user", "meta")
+        }
         self._frame_num = 0
         self._log: Log | None = None
 
@@ -119,6 +124,11 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
 
     def post_element_message(self, name: str, **fields: Any) -> None:
         """Post an element message on the bus: a structure of this name and fields."""
+        if not _STRUCTURE_NAME.fullmatch(name):
+            raise PropertyValueError(
+                f"{name!r} cannot name a message",
+                hint="a letter, then letters, digits and / - _ . : +",
+            )
         structure = Gst.Structure.new_empty(name)
         for key, value in fields.items():
             structure.set_value(key.replace("_", "-"), value)
@@ -151,7 +161,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
             self._changed = False
             self.configure()
             self.start()
-        except Exception as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
+        except BaseException as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
             post_error(self, error, "starting")
             return False
         return True
@@ -159,7 +169,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
     def do_stop(self) -> bool:
         try:
             self.stop()
-        except Exception as error:  # noqa: BLE001 -- posted
+        except BaseException as error:  # noqa: BLE001 -- posted
             self._warn("error", error, "stopping")
         for kind, limit in self._limits.items():
             if limit.suppressed:
@@ -174,7 +184,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         try:
             self.video_info = video_format(incaps)
             self.caps_changed()
-        except Exception as error:  # noqa: BLE001 -- posted
+        except BaseException as error:  # noqa: BLE001 -- posted
             post_error(self, error, f"taking caps {incaps.to_string()}")
             return False
         return True
@@ -201,6 +211,8 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
                 stats.no_meta += 1
                 if self.requires_meta:
                     raise NoBatchMetaError(f"{self.get_name()} got a buffer without NvDsBatchMeta")
+                if stats.no_meta == 1:
+                    self._tell_no_meta()
                 return _OK
             batch_meta = _native.create_batch(self.max_frames(), address)
             created = True
@@ -215,6 +227,8 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
             if created:
                 self._add_frames(batch, address)
             verdict = self.process(batch)
+            if verdict is not None and not isinstance(verdict, (bool, np.bool_)):
+                _refuse_result(type(self), verdict)
             batch.commit()
         except BaseException:
             if created and self.on_error == "pass":
@@ -232,7 +246,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         stats.count(batch.stats)
         if self.max_latency_ms and taken > self.max_latency_ms * 1_000_000:
             self._too_slow(taken)
-        if verdict is not None and isinstance(verdict, (bool, np.bool_)) and not verdict:
+        if verdict is not None and not verdict:
             stats.dropped += 1
             return _DROPPED
         return _OK
@@ -274,7 +288,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         self._changed = False
         try:
             self.configure()
-        except Exception as error:  # noqa: BLE001 -- posted; the element goes on as it was
+        except BaseException as error:  # noqa: BLE001 -- posted; the element goes on as it was
             self._warn("setting", error, "applying properties; the old ones stay in force")
 
     def _failed(self, error: BaseException) -> Any:
@@ -297,6 +311,17 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         else:
             self.log.warning(describe(error, doing)[0])
 
+    def _tell_no_meta(self) -> None:
+        self._warn(
+            "meta",
+            NoBatchMetaError(
+                "buffers without NvDsBatchMeta pass unchanged; told once",
+                hint="put dsmux, dssynth or dsinfer upstream; elements that convert or scale "
+                "(videoconvert, videoscale, compositor) drop metadata: convert before it is made",
+            ),
+            "looking for metadata",
+        )
+
     def _too_slow(self, taken_ns: int) -> None:
         self._stats.late += 1
         process = inspect.unwrap(type(self).process)
@@ -311,3 +336,10 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
             ),
             "max-latency-ms",
         )
+
+
+def _refuse_result(cls: type[Any], verdict: object) -> None:
+    """Raise for what ``process`` must not return."""
+    if inspect.iscoroutine(verdict):
+        verdict.close()  # nobody will await it
+    raise ProcessResultError(f"{cls.__name__}.process returned {verdict!r:.80}")

@@ -238,13 +238,21 @@ class Batch:
         table = self._object_table()
         table.settle()
         if not isinstance(which, np.ndarray):
-            items = list(which)
+            try:
+                items = list(which)
+            except TypeError:
+                raise MetadataValueError(
+                    f"remove() takes a bool mask, row indices or Objects, not {which!r}"
+                ) from None
             if not items:
                 return 0
             if isinstance(items[0], Object):
                 which = np.array([self._row_of(item) for item in items], np.intp)
             else:
-                which = np.asarray(items)
+                try:
+                    which = np.asarray(items)
+                except ValueError as error:
+                    raise MetadataValueError(f"remove(): {error}") from None
         if not which.size:
             return 0
         if which.dtype == bool:

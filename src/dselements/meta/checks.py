@@ -38,7 +38,10 @@ def checked_values(column: Column, value: Any, n: int | None, where: Callable[[i
                 return value
         elif -_FLOAT32_MAX <= value <= _FLOAT32_MAX:
             return value
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise MetadataValueError(f"{column.name} of {where(0)} cannot be set: {error}") from None
     if array.dtype.kind not in "biuf":
         raise MetadataValueError(
             f"{column.name} of {where(0)} cannot be {value!r}: it holds numbers"
@@ -120,7 +123,10 @@ def checked_texts(name: str, value: Any, n: int) -> Any:
     """One text, or an object array of n. :raises MetadataValueError: if they do not fit."""
     if value is None or isinstance(value, str):
         return checked_text(name, value)
-    items = list(value)
+    try:
+        items = list(value)
+    except TypeError:
+        raise MetadataValueError(f"{name} is a str, not {type(value).__name__}") from None
     if len(items) != n:
         raise MetadataValueError(f"{len(items)} values of {name} for {n} objects")
     done: set[Any] = set()

@@ -16,6 +16,8 @@ Optional in an object: ``tracker_confidence``, ``parent`` (index within the fram
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Optional
@@ -38,6 +40,7 @@ __all__ = [
 ]
 
 VERSION = 1
+log = logging.getLogger("dselements.meta")
 NO_TIME = 0xFFFFFFFFFFFFFFFF
 
 
@@ -132,6 +135,7 @@ def frame_record(frame: Frame, *, details: bool = True) -> FrameRecord:
             *values, labels, boxes, parents, strict=True
         )
     ]
+    _no_nan(objects, frame)
     if details:
         for record, obj in zip(objects, frame.objects, strict=True):
             record.classifiers = [
@@ -153,6 +157,19 @@ def frame_record(frame: Frame, *, details: bool = True) -> FrameRecord:
         height=height,
         objects=objects,
     )
+
+
+def _no_nan(objects: list[ObjectRecord], frame: Frame) -> None:
+    """JSON has no NaN: what C elements left as NaN or infinite becomes 0, and is logged."""
+    for index, obj in enumerate(objects):
+        for name in ("confidence", "tracker_confidence", "left", "top", "width", "height"):
+            value = getattr(obj, name)
+            if not math.isfinite(value):
+                log.warning(
+                    "object %d of frame %d, source %d: %s %s is written as 0",
+                    index, frame.frame_num, frame.source_id, name, value,
+                )  # fmt: skip
+                setattr(obj, name, 0.0)
 
 
 def apply_record(frame: Frame, record: FrameRecord) -> None:

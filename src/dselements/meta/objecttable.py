@@ -139,6 +139,8 @@ class ObjectTable(Table):
         return np.split(order, np.searchsorted(index[order], frames[1:-1]))
 
     def describe(self, row: int) -> str:
+        if row >= self.n:
+            return f"object {row} of {self.n}"
         frame = int(self.column("frame_index")[row])
         return f"object {row} (frame {frame}, class {int(self.column('class_id')[row])})"
 

@@ -66,7 +66,7 @@ def test_a_folder_with_one_of_the_two_is_wrong_too(copy: Path) -> None:
 def test_a_file_that_is_no_library_is_an_error_that_names_it(copy: Path) -> None:
     (copy / loader.META).write_bytes(b"not a library")
     out = run(DSELEMENTS_NVDS_LIB_DIR=str(copy))
-    assert out.startswith(f"LibraryNotFoundError cannot load {copy}/{loader.META}: ")
+    assert out.startswith(f"LibraryNotFoundError {copy}/{loader.META} is no 64-bit ELF library")
 
 
 def test_a_library_without_the_functions_is_refused(copy: Path) -> None:
@@ -182,3 +182,17 @@ def test_load_is_idempotent(nvds: LibraryInfo) -> None:
     assert load() is nvds
     assert library_info() is nvds
     assert nvds.family == "ds9"
+
+
+def test_a_library_that_is_cut_short_is_an_error_not_a_crash(tmp_path: Path) -> None:
+    from dselements._core import library_info
+    from dselements._core.loader import _check_whole
+
+    whole = Path(library_info().meta_path)
+    _check_whole(whole)
+    data = whole.read_bytes()
+    for size, told in ((0, "no 64-bit ELF"), (40, "no 64-bit ELF"), (20000, "is cut short: 20000")):
+        cut = tmp_path / "libnvds_meta.so"
+        cut.write_bytes(data[:size])
+        with pytest.raises(LibraryNotFoundError, match=told):
+            _check_whole(cut)

@@ -7,6 +7,7 @@ import pytest
 
 from dselements.elements.demux.logic import combined, routes
 from dselements.elements.mux.logic import FrameInfo, columns, together, turns
+from dselements.errors import MetadataValueError
 
 OK, NOT_LINKED, FLUSHING, EOS, ERROR = 0, -1, -2, -3, -5
 
@@ -82,7 +83,7 @@ def test_frames_go_to_the_pads_that_are_there() -> None:
     going, dropped = routes([0, 2, 5], [0, 1, 2], 3, [0, 5])
     assert going == [(0, 0, 0), (2, 2, 5)]
     assert dropped == 1
-    with pytest.raises(IndexError, match="frame 0 names place 4 of 2"):
+    with pytest.raises(MetadataValueError, match="frame 0 has batch_id 4, but the buffer holds 2"):
         routes([0], [4], 2, [0])
 
 

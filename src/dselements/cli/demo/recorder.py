@@ -10,7 +10,7 @@ from typing import IO
 
 import msgspec
 
-from ...errors import AssetError
+from ...errors import AssetError, PayloadError
 from ...meta.batch import Batch
 from ...meta.jsonl import FrameRecord, frame_record
 
@@ -30,8 +30,9 @@ class Recorder:
         self.objects = 0
         self.started: float | None = None
         self.ended = 0.0
-        self.error: OSError | None = None
-        self._queue: queue.Queue[list[FrameRecord] | None] = queue.Queue(QUEUE_SIZE)
+        self.error: Exception | None = None
+        self._encode = msgspec.json.Encoder().encode
+        self._queue: queue.Queue[bytes | None] = queue.Queue(QUEUE_SIZE)
         self._thread = threading.Thread(target=self._write, name="dselements-recorder")
 
     def start(self) -> None:
@@ -50,10 +51,20 @@ class Recorder:
         if self.started is None:
             self.started = time.perf_counter()
         records = [frame_record(frame) for frame in batch.frames]
+        lines = b"".join(self._line(record) for record in records)
         self.frames += len(records)
         self.objects += sum(len(record.objects) for record in records)
         self.ended = time.perf_counter()
-        self._queue.put(records)
+        self._queue.put(lines)
+
+    def _line(self, record: FrameRecord) -> bytes:
+        try:
+            return self._encode(record) + b"\n"
+        except (TypeError, ValueError) as error:
+            raise PayloadError(
+                f"frame {record.frame} of source {record.source_id} cannot be written as JSON: "
+                f"{error}"
+            ) from error
 
     def close(self) -> None:
         """Write what is queued and close the file. :raises AssetError: if writing failed."""
@@ -71,13 +82,18 @@ class Recorder:
         return (self.frames - 1) / (self.ended - self.started) if self.frames > 1 else 0.0
 
     def _write(self) -> None:
-        encoder = msgspec.json.Encoder()
-        with self._file as file:
-            while (records := self._queue.get()) is not None:
-                if self.error is not None:
-                    continue  # keep emptying the queue so that the pipeline is not stuck
-                try:
-                    for record in records:
-                        file.write(encoder.encode(record) + b"\n")
-                except OSError as error:
-                    self.error = error
+        ended = False
+        try:
+            with self._file as file:
+                while not ended:
+                    lines = self._queue.get()
+                    if lines is None:
+                        ended = True
+                    else:
+                        file.write(lines)
+                file.flush()
+        except Exception as error:  # noqa: BLE001 -- kept for take() and close() to raise
+            self.error = error
+        # Keep emptying the queue, so that the pipeline is not stuck before it is told.
+        while not ended:
+            ended = self._queue.get() is None

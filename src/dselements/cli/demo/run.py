@@ -84,9 +84,10 @@ def _play(settings: DemoSettings, demo: DemoPipeline, recorder: Recorder) -> str
     bus = demo.pipeline.get_bus()
     end = _Ender(demo)
     interrupted = threading.Event()
-    previous = None
+    previous: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():
-        previous = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            previous[number] = signal.signal(number, lambda *_: interrupted.set())
     console = Console(stderr=True)
     error, waited = "", 0.0
     try:
@@ -118,8 +119,8 @@ def _play(settings: DemoSettings, demo: DemoPipeline, recorder: Recorder) -> str
                     if waited > END_TIMEOUT_S:
                         break
     finally:
-        if previous is not None:
-            signal.signal(signal.SIGINT, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
     if not error and recorder.frames == 0:
         raise PipelineError("no video frame came out of the inputs", hint="is it a video?")
     return error

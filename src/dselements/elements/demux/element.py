@@ -86,7 +86,7 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
         if transition == Gst.StateChange.READY_TO_PAUSED:
             try:
                 load()
-            except Exception as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
+            except BaseException as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
                 post_error(self, error, "starting")
                 return Gst.StateChangeReturn.FAILURE
             self._stats = Stats()
@@ -110,7 +110,7 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
                     pad.store_sticky_event(self._head.tags)
                 self._outputs[number] = output
             self.add_pad(pad)
-        except Exception as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
+        except BaseException as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
             post_error(self, error, "adding an output")
             return None
         return lend_pad(pad)
@@ -208,7 +208,7 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
         """One batch from upstream."""
         try:
             return Gst.FlowReturn(self._split(hash(buffer)))
-        except Exception as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
+        except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
             self._stats.errors += 1
             post_error(self, error, "taking a batch apart")
             return Gst.FlowReturn.ERROR
@@ -286,7 +286,7 @@ def _chain(_pad: Any, parent: Any, buffer: Any) -> Any:
 def _sink_event(_pad: Any, parent: Any, event: Any) -> bool:
     try:
         return bool(parent.handle_event(event))
-    except Exception as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
+    except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
         post_error(parent, error, "passing an event on")
         return False
 

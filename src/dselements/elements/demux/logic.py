@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ...errors import MetadataValueError
+
 __all__ = ["combined", "routes"]
 
 # GstFlowReturn
@@ -17,7 +19,7 @@ def routes(
 
     :param places: frames that the buffer's memory holds.
     :param wanted: outputs that have a pad.
-    :raises IndexError: if a frame names a place that the buffer does not have.
+    :raises MetadataValueError: if a frame names a place that the buffer does not have.
     """
     outputs = set(wanted)
     going, dropped = [], 0
@@ -26,7 +28,10 @@ def routes(
             dropped += 1
             continue
         if place >= places:
-            raise IndexError(f"frame {row} names place {place} of {places} in its batch")
+            raise MetadataValueError(
+                f"frame {row} has batch_id {place}, but the buffer holds {places} frames",
+                hint="batch_id is the place of the frame's pixels: 0 in the first memory",
+            )
         going.append((row, place, pad))
     return going, dropped
 

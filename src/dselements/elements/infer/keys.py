@@ -13,6 +13,10 @@ __all__ = ["CLASS_KEYS", "IGNORED_CLASS_KEYS", "IGNORED_KEYS", "PROPERTY_KEYS", 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
+MAX_CLASSES = 65536
+"""More would be a slip: the largest label sets have some ten thousand."""
+
+
 @dataclass(frozen=True)
 class Key:
     """Type and range of one key."""
@@ -117,7 +121,7 @@ PROPERTY_KEYS: dict[str, Key] = {
     "net-scale-factor": Key("float"),
     "network-input-order": Key("int", choices=(0, 1)),
     "network-type": Key("int", choices=(0, 1, 2, 3, 100)),
-    "num-detected-classes": Key("int", 1),
+    "num-detected-classes": Key("int", 1, MAX_CLASSES),
     "offsets": Key("floats", count=(1, 3)),
     "onnx-file": Key("path"),
     "output-blob-names": Key("texts"),

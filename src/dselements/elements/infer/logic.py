@@ -203,6 +203,11 @@ class Detector:
         fixed = self._input.shape[0]
         if fixed is None:
             return self.settings.batch_size, False
+        if fixed < 1:
+            raise ModelError(
+                f"{self.settings.onnx_file}: input {self._input} takes batches of {fixed}",
+                hint="export the model with a batch of 1 or more, or a dynamic one",
+            )
         if fixed < self.settings.batch_size:
             self.warnings.append(
                 f"{self.settings.onnx_file} takes batches of {fixed}: batches of "

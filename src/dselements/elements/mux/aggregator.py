@@ -77,7 +77,7 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
         try:
             load()
             self._owner().check_refused()
-        except Exception as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
+        except BaseException as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
             post_error(self._owner(), error, "starting")
             return False
         self.stats = Stats()
@@ -118,7 +118,7 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
     def do_aggregate(self, timeout: bool) -> Any:
         try:
             return Gst.FlowReturn(self._aggregate(timeout))
-        except Exception as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
+        except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
             self.stats.errors += 1
             post_error(self._owner(), error, "making a batch")
             return Gst.FlowReturn.ERROR

@@ -116,7 +116,7 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
     def do_request_new_pad(self, template: Any, name: str | None, caps: Any) -> Any:
         try:
             return lend_pad(self._add_input(template, name))
-        except Exception as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
+        except BaseException as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
             post_error(self, error, "adding an input")
             return None
 
@@ -158,6 +158,8 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
         taken = {state.number for state in self._inputs.values()} | self._leaving
         if name and name.startswith("sink_") and name[5:].isdigit():
             number = int(name[5:])
+            if number >= 2**31:
+                raise PipelineError(f"no pad can be {name}", hint="sink_0 to sink_2147483647")
             if number in self._leaving:
                 raise PipelineError(f"dsmux is still removing {name}", hint="try again")
             if number in taken:
@@ -168,7 +170,7 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
     def do_release_pad(self, pad: Any) -> None:
         try:
             self._remove_input(pad)
-        except Exception as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
+        except BaseException as error:  # noqa: BLE001 -- nothing may cross into C; it is posted
             post_error(self, error, "removing an input")
 
     def _remove_input(self, ghost: Any) -> None:
@@ -249,7 +251,7 @@ def _on_event(pad: Any, info: Any) -> Any:
         try:
             if mux is not None:
                 mux.event_arrived(pad.get_name(), event)
-        except Exception as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
+        except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
             post_error(mux, error, f"taking the {event.type.value_nick} of {pad.get_name()}")
     return Gst.PadProbeReturn.OK
 

@@ -47,6 +47,11 @@ def keep_mask(columns: Any, settings: FilterSettings, sizes: Any) -> Mask:
     :param sizes: function that gives width and height of each object's frame, float (n, 2);
         called only for a region in fractions.
     """
+    with np.errstate(all="ignore"):  # absurd boxes of C elements compare as they may
+        return _keep_mask(columns, settings, sizes)
+
+
+def _keep_mask(columns: Any, settings: FilterSettings, sizes: Any) -> Mask:
     keep: Mask = columns.confidence >= _thresholds(columns, settings)
     if settings.keep:
         keep &= in_classes(columns, settings.keep)

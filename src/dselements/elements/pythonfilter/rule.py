@@ -133,7 +133,12 @@ class _Compiler:
             self._fail_at(0, str(error) or "nested too deeply")
         result = self._node(tree.body)
         if result.kind != BOOL:
-            self._fail(tree.body, f"the rule gives a {result.kind}, not {BOOL}")
+            quoted = isinstance(tree.body, ast.Constant) and isinstance(tree.body.value, str)
+            self._fail(
+                tree.body,
+                f"the rule gives a {result.kind}, not {BOOL}",
+                "leave out the quotes around the whole rule" if quoted else "",
+            )
         return Rule(source, frozenset(self.names), result.run)
 
     # -- errors --------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import PropertyValueError
+from ...meta.checks import checked_text
 from .rule import Rule, compile_rule
 
 __all__ = ["ANCHORS", "ClassSet", "FilterSettings", "Region"]
@@ -98,7 +99,12 @@ def _items(text: str) -> list[str]:
 
 
 def _class_id(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"-?\d+", text) else None
+    """The number, if the text is one. :raises PropertyValueError: if it is no int32."""
+    if not re.fullmatch(r"-?\d+", text):
+        return None
+    if len(text) > 11 or not -(2**31) <= int(text) < 2**31:
+        raise PropertyValueError(f"class id {text:.40} is outside {-(2**31)} to {2**31 - 1}")
+    return int(text)
 
 
 def _pairs(name: str, text: str) -> list[tuple[str, str]]:
@@ -146,6 +152,7 @@ def parse_relabel(text: str) -> tuple[Rename, ...]:
     """``"truck:vehicle;2:car=7;bus:=9"``: CLASS:LABEL, CLASS:LABEL=ID or CLASS:=ID."""
     renames = []
     for key, value in _pairs("relabel", text):
+        checked_text("label", value)
         label, equals, number = value.rpartition("=") if "=" in value else (value, "", "")
         new_id = _class_id(number) if equals else None
         if equals and new_id is None:
