@@ -20,9 +20,8 @@ are C: buffers may be copied and freed in any thread.
 
 from __future__ import annotations
 
-import math
 import struct
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -45,9 +44,10 @@ MAX_BYTES = 64 * 1024 * 1024
 
 def _plain(value: Any) -> Any:
     """Numbers and arrays of numpy, which msgspec does not know."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.generic, np.ndarray)):
+        # Others (times, records, masked values) would come out as something else.
+        if value.dtype.kind not in "biufU" or isinstance(value, np.ma.MaskedArray):
+            raise TypeError(f"numpy values of type {value.dtype} are not supported")
         return value.tolist()
     raise TypeError(f"objects of type {type(value).__name__} are not supported")
 
@@ -87,8 +87,14 @@ def encode(name: str, value: Any, encoding: str = "json") -> bytes:
         data = _ENCODERS[code](value)
     except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError) as error:
         raise PayloadError(f"payload {name!r} cannot be encoded as {encoding}: {error}") from error
-    # JSON has no NaN and the encoder writes null for it: the value would change silently.
-    if code == 1 and b"null" in data and not _finite(value):
+    try:
+        # What cannot be read back must not be attached (msgspec.Raw, for one).
+        again = _DECODERS[code](data)
+        # JSON has no NaN and the encoder writes null for it: the value would change silently.
+        null = code == 1 and b"null" in data and _nones(again) != _nones(_builtins(value))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        raise PayloadError(f"payload {name!r} cannot be read back: {error}") from error
+    if null:
         raise PayloadError(
             f"payload {name!r} holds NaN or infinity, which JSON cannot", hint="use 'msgpack'"
         )
@@ -102,20 +108,23 @@ def encode(name: str, value: Any, encoding: str = "json") -> bytes:
     return head + label + b"\0" + data
 
 
-def _finite(value: Any) -> bool:
-    """False if NaN or infinity is anywhere in a value of lists, mappings and numbers."""
-    if isinstance(value, (float, np.floating)):
-        return math.isfinite(value)
-    if isinstance(value, np.ndarray):
-        return value.dtype.kind != "f" or bool(np.isfinite(value).all())
-    if isinstance(value, Mapping):
-        return all(_finite(x) for pair in value.items() for x in pair)
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return all(_finite(x) for x in value)
-    fields: Any = getattr(value, "__struct_fields__", ()) or getattr(
-        value, "__dataclass_fields__", ()
-    )
-    return all(_finite(getattr(value, field, None)) for field in fields)
+def _builtins(value: Any) -> Any:
+    """The value as dicts, lists, numbers and text; NaN stays NaN."""
+    return msgspec.to_builtins(value, enc_hook=_plain, str_keys=True)
+
+
+def _nones(value: Any) -> int:
+    """How many None are in a value of dicts and lists."""
+    count, todo = 0, [value]
+    while todo:
+        item = todo.pop()
+        if item is None:
+            count += 1
+        elif isinstance(item, dict):
+            todo += item.values()
+        elif isinstance(item, (list, tuple, set, frozenset)):
+            todo += item
+    return count
 
 
 def name_of(block: bytes) -> str:
