@@ -25,7 +25,7 @@ class _Level(enum.Enum):
         np.array([(1, math.nan)], [("a", "i4"), ("b", "f4")]),
         np.ma.array([1.0, 2.0], mask=[True, False]),
         np.array(["2020-01-01", "NaT"], "datetime64[ns]"),
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "ns"),
         {"deep": [1, {"x": math.inf}]},
         {"none": None, "nan": math.nan},
         [np.float32("nan")],

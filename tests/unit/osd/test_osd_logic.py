@@ -175,6 +175,7 @@ def test_columns_give_what_one_box_at_a_time_gives() -> None:
 
 
 def test_broken_display_shapes_do_not_raise(canvas: Any) -> None:
+    pytest.importorskip("cairo")
     from dselements.elements.osd.logic import add_shape
     from dselements.elements.osd.shapes import Plan
 
