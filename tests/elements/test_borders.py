@@ -183,3 +183,23 @@ def test_a_bad_message_name_is_refused() -> None:
     element = Gst.ElementFactory.make("dssynth", None)
     with pytest.raises(ds.errors.PropertyValueError, match="cannot name a message"):
         element.post_element_message("1 bad name")
+
+
+@ds.element("testhalfmade", description="Its __init__ raises after its base's")
+class HalfMade(ds.MetaTransform):
+    __gtype_name__ = "DsTestHalfMade"
+
+    def __init__(self) -> None:
+        super().__init__()
+        raise LookupError("no such weights")
+
+    def process(self, batch: ds.Batch) -> None:
+        raise AssertionError("never called")
+
+
+def test_an_element_whose_init_raised_does_not_start(capfd: pytest.CaptureFixture[str]) -> None:
+    ds.register(HalfMade)
+    pipeline = launch("videotestsrc num-buffers=1 ! dssynth ! testhalfmade ! fakesink")
+    (text,) = texts(play(pipeline))
+    assert "HalfMade.__init__ failed: LookupError: no such weights" in text
+    assert "LookupError: no such weights" in capfd.readouterr().err  # PyGObject's own

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, ClassVar
 
 import gi
@@ -45,6 +47,9 @@ class DeclaredProperties:
         if "caps" in vars(cls) and "__gsttemplates__" not in vars(cls):
             setattr(cls, "__gsttemplates__", templates(cls.caps, cls.caps))  # noqa: B010
 
+        if "__init__" in vars(cls):
+            setattr(cls, "__init__", _noting(vars(cls)["__init__"]))  # noqa: B010
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         float_for_c(self)
@@ -80,6 +85,23 @@ class DeclaredProperties:
 
     def _property_changed(self, declared: Property[Any]) -> None:
         """Called after a property was set."""
+
+
+def _noting(original: Callable[..., None]) -> Callable[..., None]:
+    """An ``__init__`` that leaves word of its failure in the instance.
+
+    Where C code makes the element, PyGObject prints the exception and the half-made element lives.
+    """
+
+    @wraps(original)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            original(self, *args, **kwargs)
+        except BaseException as error:
+            self.__dict__["_init_error"] = f"{type(error).__name__}: {error!s:.500}"
+            raise
+
+    return __init__
 
 
 def _check_name(cls: type[Any], declared: Property[Any]) -> None:

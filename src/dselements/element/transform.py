@@ -150,6 +150,9 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
     # -- GstBaseTransform --------------------------------------------------------
     def do_start(self) -> bool:
         try:
+            failed = self.__dict__.get("_init_error")
+            if failed is not None:
+                raise RegistrationError(f"{type(self).__name__}.__init__ failed: {failed}")
             if "_limits" not in self.__dict__:
                 raise RegistrationError(
                     f"{type(self).__name__}.__init__ failed or did not call super().__init__()"
