@@ -203,3 +203,34 @@ def test_an_element_whose_init_raised_does_not_start(capfd: pytest.CaptureFixtur
     (text,) = texts(play(pipeline))
     assert "HalfMade.__init__ failed: LookupError: no such weights" in text
     assert "LookupError: no such weights" in capfd.readouterr().err  # PyGObject's own
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "abc", 0, -1, True])
+def test_from_buffer_refuses_what_is_no_buffer(wrong: Any) -> None:
+    with pytest.raises(ds.errors.MetadataValueError, match=r"takes a Gst\.Buffer"):
+        ds.Batch.from_buffer(wrong)
+
+
+def test_from_buffer_refuses_other_gstreamer_objects() -> None:
+    sample = samples(1)[0]
+    for wrong in (sample, sample.get_caps(), Gst.Pipeline.new("x"), Gst.BufferList.new()):
+        with pytest.raises(ds.errors.MetadataValueError, match=r"takes a Gst\.Buffer"):
+            ds.Batch.from_buffer(wrong)
+
+
+def test_from_buffer_refuses_a_probes_info() -> None:
+    told: list[str] = []
+
+    def probe(_pad: Any, info: Any) -> Any:
+        try:
+            ds.Batch.from_buffer(info)
+        except ds.errors.MetadataValueError as error:
+            told.append(str(error))
+        return Gst.PadProbeReturn.OK
+
+    pipeline = launch("videotestsrc num-buffers=1 ! dssynth name=s ! fakesink")
+    pad = pipeline.get_by_name("s").get_static_pad("src")
+    pad.add_probe(Gst.PadProbeType.BUFFER, probe)
+    assert play(pipeline) == []
+    assert len(told) == 1
+    assert "info.get_buffer()" in told[0]

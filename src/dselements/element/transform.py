@@ -84,8 +84,8 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         """Format of the frames in system memory; None for other memory."""
         self._stats = Stats()
         self._changed = True
-        self._limits = {
-            kind: RateLimit() for kind in ("error", "latency", "setting", "user", "meta")
+        self._limits = {kind: RateLimit() for kind in ("error", "latency", "user", "meta")} | {
+            "setting": RateLimit(0.0)
         }
         self._frame_num = 0
         self._log: Log | None = None

@@ -84,10 +84,10 @@ class Batch:
         sees the edits, unlike in an element.
 
         :raises NoBatchMetaError: if the buffer carries none.
+        :raises MetadataValueError: for anything that is no Gst.Buffer.
         """
         load()
-        # PyGObject gives a boxed value's address as its hash.
-        address = buffer if isinstance(buffer, int) else hash(buffer)
+        address = _buffer_address(buffer)
         batch_meta = _native.buffer_batch_meta(address)
         if not batch_meta:
             raise NoBatchMetaError("the buffer carries no NvDsBatchMeta")
@@ -423,3 +423,16 @@ class Batch:
         from .convert import to_arrow
 
         return to_arrow(self)
+
+
+def _buffer_address(buffer: Any) -> int:
+    """Address of a Gst.Buffer, or of a buffer given by its address."""
+    if isinstance(buffer, int) and buffer > 0xFFFF:
+        return buffer
+    kind = getattr(getattr(type(buffer), "__gtype__", None), "name", "")
+    if kind != "GstBuffer":
+        raise MetadataValueError(
+            f"from_buffer() takes a Gst.Buffer, not {type(buffer).__name__}",
+            hint="info.get_buffer() in a pad probe, sample.get_buffer() of a sample",
+        )
+    return hash(buffer)  # PyGObject gives a boxed value's address as its hash

@@ -165,7 +165,13 @@ class Frame(Handle):
         self._at()
         provider = self._batch.surfaces
         if provider is None:
-            raise SurfaceError("this batch has no pixels", hint="use surface() inside process()")
+            raise SurfaceError(
+                "this batch's pixels cannot be reached: there are none, or their format or "
+                "memory is not supported",
+                hint="insert videoconvert ! video/x-raw,format=RGBA (nvvideoconvert ! "
+                "video/x-raw for NVMM) before the metadata is made, and use surface() inside "
+                "process()",
+            )
         return provider.surface(self._at(), self.batch_id, write)
 
     def remove(self) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...element import MetaTransform, Property, element
 from ...meta import Batch, Frame
+from ...surface.format import FORMATS
 from .detections import Detections
 from .logic import Detector, Pixels, pixels_of
 from .settings import load_settings
@@ -28,6 +29,7 @@ class Infer(MetaTransform):
 
     __gtype_name__ = "DsInfer"
     create_meta = True
+    caps = f"video/x-raw,format={{{','.join(FORMATS)}}}"
 
     config_file_path = Property("", help="nvinfer configuration, INI or YAML", mutable=False)
     onnx_file = Property("", help="Model; overrides the file's onnx-file", mutable=False)

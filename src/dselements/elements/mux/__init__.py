@@ -12,6 +12,8 @@ a batch is one buffer with one GstMemory for each frame, and one NvDsBatchMeta w
 their memory by ``batch_id``. No pixel is copied when a batch is made, unless it has more than 16
 frames: a GstBuffer has room for 16 memories, and the frames are then copied into one.
 
+Put dsdemux before elements that are not ours: they take the first frame of a batch for all of it.
+
 **Which frames.** A batch holds at most one frame of each input, in the order of the pads. It is
 made when every input that has not ended has a frame. With more inputs than ``batch-size`` (0 is
 the number of inputs) they take turns, and what is left over begins the next batch. Each batch
