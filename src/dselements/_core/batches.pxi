@@ -103,23 +103,6 @@ cdef void _repair_classifiers(void* source, void* copy, Layout* layout) noexcept
         b = b.next
 
 
-cdef Layout* _layout_quiet(void* batch) noexcept nogil:
-    """As _layout_index, without Python; NULL if unknown."""
-    cdef int i, k
-    cdef void* pool
-    cdef bint same
-    for i in range(n_layouts):
-        same = True
-        for k in range(6):
-            pool = _ptr(batch, BATCH_POOLS + 8 * k)
-            if pool == NULL or <int>_u32(pool, POOL_ELEMENT_SIZE) != layouts[i].pool_sizes[k]:
-                same = False
-                break
-        if same:
-            return &layouts[i]
-    return NULL
-
-
 cdef void* _batch_copy(void* data, void* user_data) noexcept nogil:
     """NvDsMetaCopyFunc of our batches: the library's copy, with order and parents mended."""
     cdef void* copy

@@ -106,17 +106,30 @@ cdef inline uint32_t _u32(void* base, int offset) noexcept nogil:
     return (<uint32_t*>(<char*>base + offset))[0]
 
 
-cdef int _layout_index(void* batch) except -1:
-    """The family whose sizes all six pools have."""
+cdef Layout* _layout_quiet(void* batch) noexcept nogil:
+    """The family whose sizes all six pools have; NULL if there is none."""
     cdef int i, k
     cdef void* pool
+    cdef bint same
     for i in range(n_layouts):
+        same = True
         for k in range(6):
             pool = _ptr(batch, BATCH_POOLS + 8 * k)
             if pool == NULL or <int>_u32(pool, POOL_ELEMENT_SIZE) != layouts[i].pool_sizes[k]:
+                same = False
                 break
-        else:
-            return i
+        if same:
+            return &layouts[i]
+    return NULL
+
+
+cdef int _layout_index(void* batch) except -1:
+    """Number of the batch's family. :raises UnsupportedLayoutError: if there is none."""
+    cdef int k
+    cdef void* pool
+    cdef Layout* layout = _layout_quiet(batch)
+    if layout != NULL:
+        return <int>(layout - layouts)
     found = []
     for k in range(6):
         pool = _ptr(batch, BATCH_POOLS + 8 * k)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from functools import lru_cache
 from typing import Any
@@ -12,20 +11,12 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
+from .gobject import libgobject
+
 __all__ = ["float_for_c", "lend_pad"]
 
 _TRANSFER_EVERYTHING = 2
 """GITransfer."""
-
-
-@lru_cache(maxsize=1)
-def _gobject() -> ctypes.CDLL:
-    library = ctypes.CDLL("libgobject-2.0.so.0")
-    for name in ("is_floating", "ref", "unref", "force_floating"):
-        getattr(library, f"g_object_{name}").argtypes = [ctypes.c_void_p]
-    library.g_object_ref.restype = ctypes.c_void_p
-    library.g_object_unref.restype = library.g_object_force_floating.restype = None
-    return library
 
 
 def float_for_c(element: Any) -> None:
@@ -39,7 +30,7 @@ def float_for_c(element: Any) -> None:
     if _made_by_python(element):
         return
     address = hash(element)
-    library = _gobject()
+    library = libgobject()
     if not library.g_object_is_floating(address):
         library.g_object_ref(address)
         library.g_object_force_floating(address)
@@ -63,7 +54,7 @@ def lend_pad(pad: Any) -> Any:
     says that the method gives one away.
     """
     if _gives_away():
-        _gobject().g_object_unref(hash(pad))
+        libgobject().g_object_unref(hash(pad))
     return pad
 
 

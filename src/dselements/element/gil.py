@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from functools import lru_cache
 from typing import Any
 
+from .gobject import libgobject
+
 __all__ = ["set_uint64"]
-
-
-@lru_cache(maxsize=1)
-def _gobject() -> ctypes.CDLL:
-    library = ctypes.CDLL("libgobject-2.0.so.0")
-    library.g_object_set.restype = None
-    return library
 
 
 def set_uint64(target: Any, name: str, value: int) -> None:
@@ -23,6 +17,6 @@ def set_uint64(target: Any, name: str, value: int) -> None:
     lock under which it also calls Python (GstAggregator's ``latency`` and ``get_next_time``),
     both threads would wait for ever.
     """
-    _gobject().g_object_set(
+    libgobject().g_object_set(
         ctypes.c_void_p(hash(target)), name.encode(), ctypes.c_uint64(value), ctypes.c_void_p()
     )

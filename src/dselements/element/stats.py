@@ -9,7 +9,12 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import GObject, Gst
 
-__all__ = ["Stats"]
+__all__ = ["Stats", "stats_property"]
+
+
+def stats_property(help: str) -> dict[str, Any]:
+    """The entry of ``__gproperties__`` for the read-only property ``stats``."""
+    return {"stats": (Gst.Structure, "stats", help, GObject.ParamFlags.READABLE)}
 
 
 class Stats:

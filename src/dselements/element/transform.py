@@ -12,7 +12,7 @@ import numpy as np
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstBase", "1.0")
-from gi.repository import GObject, Gst, GstBase
+from gi.repository import Gst, GstBase
 
 from .._core import _native, load
 from ..errors import NoBatchMetaError, ProcessResultError, PropertyValueError, RegistrationError
@@ -24,7 +24,7 @@ from .declared import DeclaredProperties
 from .log import Log
 from .policy import ON_ERROR, RateLimit, describe, post_error, post_warning
 from .properties import Property
-from .stats import Stats
+from .stats import Stats, stats_property
 
 __all__ = ["MetaTransform"]
 
@@ -34,7 +34,6 @@ _STRUCTURE_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9/\-_.:+]*")
 
 _DROPPED = Gst.FlowReturn.CUSTOM_SUCCESS  # GST_BASE_TRANSFORM_FLOW_DROPPED
 _OK = Gst.FlowReturn.OK
-_READ_ONLY = GObject.ParamFlags.READABLE
 
 
 class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[misc]
@@ -55,14 +54,9 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
     __gtype_name__ = "DsMetaTransform"
     __gstmetadata__ = ("dselements base", "Filter/Video", "Base of metadata elements", "dselements")
     __gsttemplates__ = templates(ANY_VIDEO, ANY_VIDEO)
-    __gproperties__: ClassVar[dict[str, Any]] = {
-        "stats": (
-            Gst.Structure,
-            "stats",
-            "Counters of buffers, objects, errors and time",
-            _READ_ONLY,
-        ),
-    }
+    __gproperties__: ClassVar[dict[str, Any]] = stats_property(
+        "Counters of buffers, objects, errors and time"
+    )
 
     caps: ClassVar[str] = ANY_VIDEO
     create_meta: ClassVar[bool] = False

@@ -12,10 +12,13 @@ import numpy as np
 
 from .._core import _native
 
-__all__ = ["BATCH_COLUMNS", "FRAME_COLUMNS", "OBJECT_COLUMNS", "UNTRACKED", "Column"]
+__all__ = ["BATCH_COLUMNS", "FRAME_COLUMNS", "NO_TIME", "OBJECT_COLUMNS", "UNTRACKED", "Column"]
 
 UNTRACKED = 0xFFFFFFFFFFFFFFFF
 """``object_id`` of an object that no tracker has seen (UNTRACKED_OBJECT_ID of nvdsmeta.h)."""
+
+NO_TIME = 0xFFFFFFFFFFFFFFFF
+"""``buf_pts`` of a frame without one (GST_CLOCK_TIME_NONE)."""
 
 
 class Column(NamedTuple):

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..errors import ConfigError
 from .classifier import Label
-from .fields import UNTRACKED
+from .fields import NO_TIME, UNTRACKED
 from .frame import Frame
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
 
 VERSION = 1
 log = logging.getLogger("dselements.meta")
-NO_TIME = 0xFFFFFFFFFFFFFFFF
 
 
 class LabelRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import GObject, Gst
+from gi.repository import Gst
 
 from ..._core import _native, load
 from ...element import element
@@ -18,16 +18,16 @@ from ...element.caps import video_format
 from ...element.declared import DeclaredProperties
 from ...element.floating import lend_pad
 from ...element.policy import post_error
-from ...element.stats import Stats
+from ...element.stats import Stats, stats_property
 from ...element.streams import StreamInfo, parse_stream_event
 from ...errors import NoBatchMetaError, PipelineError
 from ...meta import Batch
+from ...meta.fields import NO_TIME
 from ...surface.system import place_of
 from .logic import EOS, combined, routes
 from .outputs import Head, Output
 from .settings import CAPS
 
-_NO_TIME = 0xFFFFFFFFFFFFFFFF
 _SINK = Gst.PadTemplate.new(
     "sink", Gst.PadDirection.SINK, Gst.PadPresence.ALWAYS, Gst.Caps.from_string(CAPS)
 )
@@ -47,12 +47,9 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
 
     __gtype_name__ = "DsDemux"
     __gsttemplates__ = (_SINK, _SRC)
-    __gproperties__: ClassVar[dict[str, Any]] = {
-        "stats": (
-            Gst.Structure, "stats", "Counters of batches, dropped frames, errors and time",
-            GObject.ParamFlags.READABLE,
-        ),
-    }  # fmt: skip
+    __gproperties__: ClassVar[dict[str, Any]] = stats_property(
+        "Counters of batches, dropped frames, errors and time"
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -247,9 +244,7 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
                     address, batch_meta, row, index, offset, part
                 )
                 made.append((number, out))
-                _native.buffer_set_times(
-                    out, times[row], _NO_TIME, self._frame_ns(number, duration)
-                )
+                _native.buffer_set_times(out, times[row], NO_TIME, self._frame_ns(number, duration))
         except BaseException:
             for _, out in made:
                 _native.buffer_unref(out)

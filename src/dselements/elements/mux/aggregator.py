@@ -18,10 +18,11 @@ from ...element.policy import post_error
 from ...element.stats import Stats
 from ...element.streams import StreamInfo, stream_event
 from ...errors import PipelineError, SurfaceError
+from ...meta.fields import NO_TIME
 from ...surface.format import VideoFormat
 from ...surface.video_meta import strides_of
 from .inputs import Input, parse_marker
-from .logic import NO_TIME, FrameInfo, columns, together, turns
+from .logic import FrameInfo, columns, together, turns
 from .settings import FORMATS, MAX_BATCH
 
 __all__ = ["MuxAggregator"]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import GObject, Gst
+from gi.repository import Gst
 
 from ...element import Property, element
 from ...element.caps import templates
@@ -16,6 +16,7 @@ from ...element.declared import DeclaredProperties
 from ...element.floating import lend_pad
 from ...element.gil import set_uint64
 from ...element.policy import post_error
+from ...element.stats import stats_property
 from ...errors import PipelineError
 from .aggregator import MuxAggregator
 from .inputs import Input
@@ -45,12 +46,9 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
 
     __gtype_name__ = "DsMux"
     __gsttemplates__ = (_SINK, _SRC)
-    __gproperties__: ClassVar[dict[str, Any]] = {
-        "stats": (
-            Gst.Structure, "stats", "Counters of batches, errors and time",
-            GObject.ParamFlags.READABLE,
-        ),
-    }  # fmt: skip
+    __gproperties__: ClassVar[dict[str, Any]] = stats_property(
+        "Counters of batches, errors and time"
+    )
 
     batch_size = Property(
         0, min=0, max=MAX_BATCH, help="Most frames of a batch; 0 is the number of inputs"

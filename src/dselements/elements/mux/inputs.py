@@ -17,7 +17,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
 from ...element.streams import StreamInfo
-from .logic import NO_TIME
+from ...meta.fields import NO_TIME
 
 __all__ = ["Input", "Stream", "parse_marker"]
 

@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NO_TIME", "FrameInfo", "columns", "together", "turns"]
-
-NO_TIME = 0xFFFFFFFFFFFFFFFF
+__all__ = ["FrameInfo", "columns", "together", "turns"]
 
 
 class FrameInfo(NamedTuple):

@@ -1,0 +1,20 @@
+"""The few functions of libgobject that are called past PyGObject."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+
+__all__ = ["libgobject"]
+
+
+@lru_cache(maxsize=1)
+def libgobject() -> ctypes.CDLL:
+    """The library that PyGObject has loaded. An object's address is its wrapper's ``hash``."""
+    library = ctypes.CDLL("libgobject-2.0.so.0")
+    for name in ("is_floating", "ref", "unref", "force_floating"):
+        getattr(library, f"g_object_{name}").argtypes = [ctypes.c_void_p]
+    library.g_object_ref.restype = ctypes.c_void_p
+    for name in ("unref", "force_floating", "set"):
+        getattr(library, f"g_object_{name}").restype = None
+    return library
