@@ -203,6 +203,30 @@ def test_with_a_time_out_what_is_there_is_pushed_in_time() -> None:
     pipeline.set_state(Gst.State.NULL)
 
 
+def test_with_a_time_out_an_input_that_has_not_started_holds_nobody_up() -> None:
+    # Its latency query fails, by which GstAggregator takes all of them as not live.
+    rows = Rows()
+    text = TAIL.format("batched-push-timeout=20000") + camera(0, 20) + camera(1, 10)
+    pipeline = launch(text, look=rows)
+    late = pipeline.get_by_name("s1")
+    late.set_locked_state(True)
+    pipeline.set_state(Gst.State.PLAYING)
+    wait_for(lambda: len(rows.pads) >= 5, "the input that has not started holds the batch")
+    assert all(pads == [0] for pads in rows.pads)
+    pipeline.get_bus().set_flushing(True)
+    pipeline.get_bus().set_flushing(False)
+    late.set_locked_state(False)
+    late.sync_state_with_parent()
+    wait_for(lambda: [0, 1] in rows.pads, "the input does not come")
+    # Its latency counts from then on: a frame of the slower camera, and the time-out.
+    news = pipeline.get_bus().timed_pop_filtered(Gst.SECOND, Gst.MessageType.LATENCY)
+    assert news is not None
+    query = Gst.Query.new_latency()
+    assert pipeline.get_by_name("m").get_static_pad("src").query(query)
+    assert query.parse_latency()[:2] == (True, 100 * MS + 20 * MS)
+    pipeline.set_state(Gst.State.NULL)
+
+
 def test_an_empty_stretch_of_one_input_leaves_its_place_empty() -> None:
     rows = Rows()
     pipeline = launch(

@@ -17,6 +17,7 @@ __all__ = ["run"]
 
 _STEP_NS = 100_000_000
 _LAST = Gst.MessageType.EOS | Gst.MessageType.ERROR
+_WANTED = _LAST | Gst.MessageType.LATENCY
 
 
 def run(pipeline: str | Any, timeout_s: float | None = None) -> None:
@@ -41,7 +42,10 @@ def run(pipeline: str | Any, timeout_s: float | None = None) -> None:
         message = None
         while message is None:
             # In short steps: Ctrl-C reaches Python only between them.
-            message = bus.timed_pop_filtered(_STEP_NS, _LAST)
+            message = bus.timed_pop_filtered(_STEP_NS, _WANTED)
+            if message is not None and message.type == Gst.MessageType.LATENCY:
+                pipeline.recalculate_latency()
+                message = None
             if message is None and end is not None and time.monotonic() > end:
                 raise PipelineError(f"no end of stream within {timeout_s} s")
         if message.type == Gst.MessageType.ERROR:

@@ -97,8 +97,13 @@ def _play(settings: DemoSettings, demo: DemoPipeline, recorder: Recorder) -> str
             while True:
                 message = bus.timed_pop_filtered(
                     POLL_NS,
-                    Gst.MessageType.ERROR | Gst.MessageType.EOS | Gst.MessageType.WARNING,
+                    Gst.MessageType.ERROR
+                    | Gst.MessageType.EOS
+                    | Gst.MessageType.WARNING
+                    | Gst.MessageType.LATENCY,
                 )
+                if message is not None and message.type == Gst.MessageType.LATENCY:
+                    demo.pipeline.recalculate_latency()
                 progress.update(
                     task,
                     completed=recorder.frames,

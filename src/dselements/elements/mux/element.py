@@ -18,6 +18,7 @@ from ...element.gil import set_uint64
 from ...element.policy import post_error
 from ...element.stats import stats_property
 from ...errors import PipelineError
+from ...meta.fields import NO_TIME
 from .aggregator import MuxAggregator
 from .inputs import Input
 from .settings import (
@@ -132,6 +133,9 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
             fit.set_property("caps", self._target_caps())
             for part in state.elements:
                 self.add(part)
+            convert.get_static_pad("sink").add_probe(
+                Gst.PadProbeType.QUERY_UPSTREAM | Gst.PadProbeType.PUSH, _on_query
+            )
             convert.link(scale)
             scale.link(fit)
             state.pad = self._aggregator.request_pad_simple(f"sink_{self._serial}")
@@ -216,7 +220,8 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
         state = self._inputs.get(name)
         if state is None:
             return
-        stream = state.arriving.after(event)
+        before = state.arriving
+        stream = before.after(event)
         marker = state.mark(stream)
         if event.type == Gst.EventType.CAPS:
             with self._lock:
@@ -227,7 +232,33 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
             for fit in filters:
                 if not fit.get_property("caps").is_equal(target):
                     fit.set_property("caps", target)
+            if stream.framerate != before.framerate:
+                # What was known of the latency may be wrong now. The aggregator learns it from
+                # the query, and the application asks the rest of the pipeline.
+                self._aggregator.srcpad.query(Gst.Query.new_latency())
+                self.post_message(Gst.Message.new_latency(self))
         state.elements[0].get_static_pad("sink").send_event(marker)
+
+    def latency_asked(self, part: Any, query: Any) -> bool:
+        """Answer for an input that does not know its latency yet, if another one is live.
+
+        GstAggregator asks all inputs and takes one that fails (a source that has not started, or
+        not negotiated) as none being live; it would then wait for it, time-out or not.
+        """
+        peers = {}
+        for state in tuple(self._inputs.values()):
+            peer = state.ghost.get_peer()
+            if peer is not None:
+                peers[state.elements[0]] = peer
+        own = peers.pop(part, None)
+        if own is None or own.query(Gst.Query.new_latency()):
+            return False
+        for peer in peers.values():
+            answer = Gst.Query.new_latency()
+            if peer.query(answer) and answer.parse_latency()[0]:
+                query.set_latency(False, 0, NO_TIME)
+                return True
+        return False
 
     def do_change_state(self, transition: Any) -> Any:
         if transition == Gst.StateChange.READY_TO_PAUSED:
@@ -251,6 +282,20 @@ def _on_event(pad: Any, info: Any) -> Any:
                 mux.event_arrived(pad.get_name(), event)
         except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
             post_error(mux, error, f"taking the {event.type.value_nick} of {pad.get_name()}")
+    return Gst.PadProbeReturn.OK
+
+
+def _on_query(pad: Any, info: Any) -> Any:
+    query = info.get_query()
+    if query.type != Gst.QueryType.LATENCY:
+        return Gst.PadProbeReturn.OK
+    part = pad.get_parent()
+    mux = part and part.get_parent()
+    try:
+        if mux is not None and mux.latency_asked(part, query):
+            return Gst.PadProbeReturn.HANDLED
+    except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
+        post_error(mux, error, "asking an input for its latency")
     return Gst.PadProbeReturn.OK
 
 
