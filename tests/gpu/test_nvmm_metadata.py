@@ -73,19 +73,13 @@ def test_branches_of_a_tee_edit_their_own_copy() -> None:
     assert set(counts["b"]) == {6}
 
 
-def test_pixels_say_what_to_insert() -> None:
-    """NVMM surfaces are not read yet: the error names the mend."""
-    told: list[str] = []
+def test_dsosd_says_what_to_insert() -> None:
+    """It draws in system memory; the error names the mend, and the mend works."""
+    from pipelines import launch, play, texts
 
-    def look(batch: ds.Batch) -> None:
-        try:
-            batch.frames[0].surface()
-        except ds.errors.SurfaceError as error:
-            told.append(str(error))
-
-    run(f"{DECODE} ! dssynth ! testlook name=look ! fakesink", look=look)
-    assert len(told) >= 100
-    assert "system memory" in told[0] or "pixels" in told[0]
+    (problem,) = texts(play(launch(f"{DECODE} ! dssynth ! dsosd ! fakesink"), 60))
+    assert "nvvideoconvert ! video/x-raw,format=RGBA before dsosd" in problem
+    run(f"{DECODE} ! dssynth ! nvvideoconvert ! video/x-raw,format=RGBA ! dsosd ! fakesink")
 
 
 def test_our_metadata_is_gone_when_the_pipeline_is() -> None:

@@ -93,6 +93,7 @@ def open_library(str meta_path, str gst_meta_path, bint loaded=False):
     _find(g, b"g_free", <void**>&api.g_free)
     _find(g, b"g_intern_string", <void**>&api.g_intern_string)
     _find(g, b"gst_mini_object_is_writable", <void**>&api.is_writable)
+    _find(g, b"gst_buffer_is_all_memory_writable", <void**>&api.all_memory_writable)
     _find(g, b"gst_buffer_peek_memory", <void**>&api.peek_memory)
     _find(g, b"gst_buffer_n_memory", <void**>&api.n_memory)
     _find(g, b"gst_buffer_map_range", <void**>&api.buffer_map)

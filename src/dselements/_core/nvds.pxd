@@ -121,6 +121,7 @@ ctypedef struct Api:
     const char* (*g_intern_string)(const char*) noexcept nogil
     # GStreamer
     test_t is_writable
+    int (*all_memory_writable)(void*) noexcept nogil
     void* (*peek_memory)(void*, uint32_t) noexcept nogil
     uint32_t (*n_memory)(void*) noexcept nogil
     int (*buffer_map)(void*, uint32_t, int, GstMapInfo*, int) noexcept nogil

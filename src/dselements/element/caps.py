@@ -12,7 +12,7 @@ from gi.repository import Gst
 from ..errors import SurfaceError
 from ..surface.format import VideoFormat
 
-__all__ = ["ANY_VIDEO", "templates", "video_format"]
+__all__ = ["ANY_VIDEO", "in_nvmm", "templates", "video_format"]
 
 ANY_VIDEO = (
     "video/x-raw; video/x-raw(memory:NVMM); video/x-raw(memory:CUDAMemory); video/x-raw(ANY)"
@@ -20,6 +20,7 @@ ANY_VIDEO = (
 """Raw video in any memory and any format."""
 
 SYSTEM_MEMORY = "memory:SystemMemory"
+NVMM = "memory:NVMM"
 
 
 def templates(sink: str, src: str) -> tuple[Any, Any]:
@@ -37,6 +38,18 @@ def templates(sink: str, src: str) -> tuple[Any, Any]:
     return made[0], made[1]
 
 
+def _memories(features: Any) -> set[str]:
+    if features is None:
+        return set()
+    names = (features.get_nth(i) for i in range(features.get_size()))
+    return {name for name in names if name.startswith("memory:")}
+
+
+def in_nvmm(caps: Any) -> bool:
+    """True for caps of NVIDIA's buffers, which hold an NvBufSurface."""
+    return bool(caps is not None and caps.get_size()) and NVMM in _memories(caps.get_features(0))
+
+
 def video_format(caps: Any) -> VideoFormat | None:
     """The format of fixed raw video caps in system memory; None for other memory or formats."""
     if caps is None or not caps.get_size():
@@ -45,10 +58,7 @@ def video_format(caps: Any) -> VideoFormat | None:
     features = caps.get_features(0)
     if structure.get_name() != "video/x-raw":
         return None
-    if features is not None and any(
-        features.get_nth(i).startswith("memory:") and features.get_nth(i) != SYSTEM_MEMORY
-        for i in range(features.get_size())
-    ):
+    if _memories(features) - {SYSTEM_MEMORY}:
         return None
     name = structure.get_string("format")
     has_width, width = structure.get_int("width")

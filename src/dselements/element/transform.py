@@ -18,8 +18,9 @@ from .._core import _native, load
 from ..errors import NoBatchMetaError, ProcessResultError, PropertyValueError, RegistrationError
 from ..meta.batch import Batch
 from ..surface.format import VideoFormat
+from ..surface.nvmm import NvmmSurfaces
 from ..surface.system import SystemSurfaces
-from .caps import ANY_VIDEO, templates, video_format
+from .caps import ANY_VIDEO, in_nvmm, templates, video_format
 from .declared import DeclaredProperties
 from .log import Log
 from .policy import ON_ERROR, RateLimit, describe, post_error, post_warning
@@ -76,6 +77,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         self.set_passthrough(False)
         self.video_info: VideoFormat | None = None
         """Format of the frames in system memory; None for other memory."""
+        self._in_nvmm = False
         self._stats = Stats()
         self._changed = True
         self._limits = {kind: RateLimit() for kind in ("error", "latency", "user", "meta")} | {
@@ -180,6 +182,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
     def do_set_caps(self, incaps: Any, outcaps: Any) -> bool:
         try:
             self.video_info = video_format(incaps)
+            self._in_nvmm = in_nvmm(incaps)
             self.caps_changed()
         except BaseException as error:  # noqa: BLE001 -- posted
             post_error(self, error, f"taking caps {incaps.to_string()}")
@@ -213,12 +216,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
                 return _OK
             batch_meta = _native.create_batch(self.max_frames(), address)
             created = True
-        info = self.video_info
-        batch = Batch(
-            batch_meta,
-            buffer=address,
-            surfaces=None if info is None else SystemSurfaces(address, info),
-        )
+        batch = Batch(batch_meta, buffer=address, surfaces=self._surfaces(address))
         began = time.perf_counter_ns()
         try:
             if created:
@@ -247,6 +245,12 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
             stats.dropped += 1
             return _DROPPED
         return _OK
+
+    def _surfaces(self, address: int) -> SystemSurfaces | NvmmSurfaces | None:
+        if self._in_nvmm:
+            return NvmmSurfaces(address)
+        info = self.video_info
+        return None if info is None else SystemSurfaces(address, info)
 
     def max_frames(self) -> int:
         """Most frames of a batch that this element creates."""

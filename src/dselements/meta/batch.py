@@ -21,16 +21,20 @@ from .payloads import Payloads
 from .tables import BatchTable, FrameTable
 
 if TYPE_CHECKING:
+    from ..surface.device import DeviceArray, DeviceSurface
     from ..surface.system import Surface
     from .synthetic import FrameSpec
 
 __all__ = ["Batch", "SurfaceProvider"]
 
 
+Pixels = npt.NDArray[np.uint8]
+
+
 class SurfaceProvider(Protocol):
     """Where a batch's frames find their pixels. Its ``close()``, if any, runs with the batch's."""
 
-    def surface(self, frame_row: int, batch_id: int, write: bool) -> Surface:
+    def surface(self, frame_row: int, batch_id: int, write: bool) -> Surface | DeviceSurface:
         """Pixels of one frame."""
         ...
 
@@ -53,7 +57,7 @@ class Batch:
 
     __slots__ = (
         "_batch_table", "_extra", "_frames", "_holds_buffer", "_objects", "_owned", "_snapshot",
-        "address", "buffer", "closed", "stats", "surfaces",
+        "_views", "address", "buffer", "closed", "stats", "surfaces",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +76,7 @@ class Batch:
         self._frames: FrameTable | None = None
         self._batch_table: BatchTable | None = None
         self._extra: Extras | None = None
+        self._views: dict[int, Surface | DeviceSurface] = {}
 
     # -- making ------------------------------------------------------------
     @classmethod
@@ -370,15 +375,26 @@ class Batch:
             return
         self._drop("its batch was closed")
         self.closed = True
-        if self.surfaces is not None:
-            release: Callable[[], None] | None = getattr(self.surfaces, "close", None)
-            if release is not None:
-                release()
-        if self._holds_buffer:
-            self._holds_buffer = False
-            _native.buffer_unref(self.buffer)
-        if self._owned:
-            _native.destroy_batch(self.address)
+        self._views.clear()
+        try:
+            if self.surfaces is not None:
+                release: Callable[[], None] | None = getattr(self.surfaces, "close", None)
+                if release is not None:
+                    release()
+        finally:
+            if self._holds_buffer:
+                self._holds_buffer = False
+                _native.buffer_unref(self.buffer)
+            if self._owned:
+                _native.destroy_batch(self.address)
+
+    def _crop(self, frame: Frame, rect: tuple[float, float, float, float]) -> Pixels | DeviceArray:
+        """View of a box of a frame; one read-only surface a frame serves all of them."""
+        place = frame.batch_id
+        view = self._views.get(place)
+        if view is None or view.closed:
+            view = self._views[place] = frame.surface()
+        return view.crop(rect)
 
     def __enter__(self) -> Batch:
         return self

@@ -19,6 +19,7 @@ from .tables import FrameTable
 from .tensors import Segmentation, TensorOutput, segmentations, tensor_outputs
 
 if TYPE_CHECKING:
+    from ..surface.device import DeviceSurface
     from ..surface.system import Surface
     from .batch import Batch
 
@@ -157,8 +158,12 @@ class Frame(Handle):
         """Segmentation maps that nvinfer attached, as numpy copies."""
         return segmentations(self.payloads.others)
 
-    def surface(self, write: bool = False) -> Surface:
+    def surface(self, write: bool = False) -> Surface | DeviceSurface:
         """The frame's pixels, as a context manager.
+
+        System memory gives a :class:`~dselements.surface.Surface` (numpy), NVMM a
+        :class:`~dselements.surface.DeviceSurface` (PyTorch, CuPy, DLPack); both have ``array``,
+        ``planes``, ``crop()``, ``rgb()``, ``torch()``, ``cupy()`` and ``numpy()``.
 
         :raises SurfaceError: if there are no pixels here, or they cannot be written.
         """
@@ -168,9 +173,8 @@ class Frame(Handle):
             raise SurfaceError(
                 "this batch's pixels cannot be reached: there are none, or their format or "
                 "memory is not supported",
-                hint="insert videoconvert ! video/x-raw,format=RGBA (nvvideoconvert ! "
-                "video/x-raw for NVMM) before the metadata is made, and use surface() inside "
-                "process()",
+                hint="insert videoconvert ! video/x-raw,format=RGBA before the metadata is made, "
+                "and use surface() inside process()",
             )
         return provider.surface(self._at(), self.batch_id, write)
 

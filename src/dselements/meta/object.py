@@ -19,6 +19,7 @@ from .payloads import Payloads
 from .tensors import Segmentation, TensorOutput, segmentations, tensor_outputs
 
 if TYPE_CHECKING:
+    from ..surface.device import DeviceArray
     from .frame import Frame
 
 __all__ = ["Object"]
@@ -133,6 +134,17 @@ class Object(Handle):
     label: str = _text("label", "class name; a longer one than 127 bytes of UTF-8 is cut")
     display_text: str | None = _text("display_text", "text that is drawn; None for none")
     font_name: str | None = _text("font_name", "font family; kept for the life of the process")
+
+    def crop(self) -> npt.NDArray[np.uint8] | DeviceArray:
+        """View of the object's pixels, read-only and without a copy; good during ``process``.
+
+        :returns: uint8 (rows, columns, channels), cut at the frame's borders: numpy in system
+            memory, a :class:`~dselements.surface.DeviceArray` in NVMM. Empty if the box lies
+            outside the frame.
+        :raises SurfaceError: if there are no pixels here, or their format is planar.
+        """
+        frame = self.frame
+        return frame._batch._crop(frame, self.rect)
 
     @property
     def rect_params(self) -> RectParams:

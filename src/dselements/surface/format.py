@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..errors import SurfaceError
 
-__all__ = ["CONVERT", "FORMATS", "PACKED", "Plane", "VideoFormat"]
+__all__ = ["CONVERT", "FORMATS", "PACKED", "Plane", "VideoFormat", "planes_of"]
 
 PACKED: dict[str, str] = {
     "RGBA": "RGBA", "BGRA": "BGRA", "ARGB": "ARGB", "ABGR": "ABGR", "RGBx": "RGBx",
@@ -152,3 +152,15 @@ def _colorimetry(text: str | None, height: int) -> tuple[str, bool]:
         # GstVideoColorRange 1 is 0 to 255, 2 is 16 to 235.
         return _MATRICES.get(parts[1], assumed), parts[0] == "1"
     return _NAMED.get(text, assumed), False
+
+
+def planes_of(info: VideoFormat) -> list[tuple[Plane, tuple[int, ...], tuple[int, ...]]]:
+    """Each plane with the shape and the strides (bytes) of its array."""
+    found = []
+    for plane in info.planes:
+        shape: tuple[int, ...] = (plane.height, plane.width)
+        strides: tuple[int, ...] = (plane.stride, plane.channels)
+        if plane.channels > 1:
+            shape, strides = (*shape, plane.channels), (*strides, 1)
+        found.append((plane, shape, strides))
+    return found

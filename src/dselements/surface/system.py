@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import weakref
 from typing import Any
 
@@ -11,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import _native
-from ..errors import NonFiniteValueError, SurfaceError
+from ..errors import SurfaceError
+from .boxes import pixels_of
 from .convert import to_rgb, to_rgba
-from .format import CONVERT, VideoFormat
+from .format import CONVERT, VideoFormat, planes_of
+from .optional import library
 from .video_meta import strides_of
 
 __all__ = ["Surface", "SystemSurfaces", "place_of"]
@@ -109,15 +110,10 @@ class Surface:
         :raises SurfaceError: after close().
         """
         data = self._data()
-        views = []
-        for plane in self.format.planes:
-            shape: tuple[int, ...] = (plane.height, plane.width)
-            strides: tuple[int, ...] = (plane.stride, plane.channels)
-            if plane.channels > 1:
-                shape, strides = (*shape, plane.channels), (*strides, 1)
-            view: Pixels = np.ndarray(shape, np.uint8, data, plane.offset, strides)
-            views.append(view)
-        return views
+        return [
+            np.ndarray(shape, np.uint8, data, plane.offset, strides)
+            for plane, shape, strides in planes_of(self.format)
+        ]
 
     def rows(self, plane: int) -> Pixels | None:
         """View of a plane's whole rows, padding included: uint8 (rows, stride), contiguous.
@@ -168,12 +164,32 @@ class Surface:
         :raises NonFiniteValueError: for NaN.
         :raises SurfaceError: after close(), and for planar formats.
         """
-        left, top, width, height = (float(v) for v in rect)
-        if any(math.isnan(v) for v in (left, top, width, height)):
-            raise NonFiniteValueError(f"the box {tuple(rect)} holds NaN")
-        x0, x1 = _span(left, left + width, self.width)
-        y0, y1 = _span(top, top + height, self.height)
-        return self.array[y0:y1, x0:x1]
+        rows, columns = pixels_of(rect, self.width, self.height)
+        return self.array[rows, columns]
+
+    def torch(self) -> Any:
+        """:attr:`array` as a torch.uint8 tensor of the same memory; the surface must be writable.
+
+        :raises SurfaceError: without PyTorch, after close(), and for a read-only surface, as
+            PyTorch has no read-only tensors.
+        """
+        self.check_writable()
+        return library("torch").from_numpy(self.array)
+
+    def cupy(self) -> Any:
+        """A copy of :attr:`array` in GPU memory as a cupy.ndarray.
+
+        :raises SurfaceError: without CuPy, or after close().
+        """
+        return library("cupy").asarray(self.array)
+
+    def numpy(self) -> Pixels:
+        """A copy of :attr:`array`; it may be kept.
+
+        :raises SurfaceError: after close(), and for planar formats.
+        """
+        copy: Pixels = self.array.copy()
+        return copy
 
     def close(self) -> None:
         """Give the memory back. Safe to call again."""
@@ -200,13 +216,6 @@ class Surface:
     def __repr__(self) -> str:
         state = "closed" if self.closed else ("writable" if self.writable else "read-only")
         return f"<Surface {self.format.format} {self.width}x{self.height} {state}>"
-
-
-def _span(low: float, high: float, limit: int) -> tuple[int, int]:
-    """Whole pixels from low to high within 0 to limit."""
-    first = math.floor(min(max(low, 0), limit))
-    last = math.ceil(min(max(high, 0), limit))
-    return first, max(last, first)
 
 
 def place_of(batch_id: int, memories: int, size: int) -> tuple[int, int]:

@@ -43,14 +43,21 @@ OpenPixels = Callable[[], AbstractContextManager[Pixels]]
 def pixels_of(surface: Any, *, gray: bool) -> Pixels:
     """A surface's pixels, converted to RGB only if they cannot be scaled as they are.
 
+    Frames in NVMM are copied to system memory.
+
     :param gray: the network takes one channel, for which a luma plane is enough.
     """
     name = str(surface.format.format)
     if name in CHANNELS or name == "GRAY8":
-        return Pixels(surface.array, name)
+        return Pixels(_in_host(surface.array), name)
     if gray:
-        return Pixels(surface.planes[0], "GRAY8")
+        return Pixels(_in_host(surface.planes[0]), "GRAY8")
     return Pixels(surface.rgb(), "RGB")
+
+
+def _in_host(view: Any) -> npt.NDArray[np.uint8]:
+    """The view itself in system memory; a copy of one in the GPU's."""
+    return view if isinstance(view, np.ndarray) else view.numpy()
 
 
 class Detector:

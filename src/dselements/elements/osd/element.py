@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ...element import MetaTransform, Property, element
+from ...errors import SurfaceError
 from ...meta import Batch
+from ...surface import Surface
 from ...surface.format import FORMATS
 from .logic import plans_of
 from .painter import Painter
@@ -64,4 +66,10 @@ class Osd(MetaTransform):
             raise RuntimeError("dsosd was given a buffer before it was started")
         for frame, plan in plans_of(batch, self._settings):
             with frame.surface(write=True) as surface:
+                if not isinstance(surface, Surface):
+                    raise SurfaceError(
+                        "dsosd draws on frames in system memory, this one lies in NVMM",
+                        hint="insert nvvideoconvert ! video/x-raw,format=RGBA before dsosd; it "
+                        "keeps the metadata",
+                    )
                 painter.draw(surface, plan)
