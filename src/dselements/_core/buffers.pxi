@@ -28,11 +28,6 @@ def buffer_is_writable(uintptr_t buffer):
     return bool(api.is_writable(_buffer_of(buffer)))
 
 
-def buffer_memory_is_writable(uintptr_t buffer):
-    """True if the buffer is writable and shares none of its memories with another one."""
-    return bool(api.all_memory_writable(_buffer_of(buffer)))
-
-
 def buffer_refcount(uintptr_t buffer):
     """Reference count of a GstBuffer at the C level."""
     return (<int32_t*>(<char*>_buffer_of(buffer) + MINI_REFCOUNT))[0]

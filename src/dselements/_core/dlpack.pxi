@@ -34,14 +34,16 @@ cdef struct DLManagedTensorVersioned:
 cdef struct DLContext:
     int64_t shape[DL_MAX_DIMS]
     int64_t strides[DL_MAX_DIMS]
-    void* owner
+    PyObject* owner
 
 cdef extern from "Python.h":
-    object PyCapsule_New(void*, const char*, void (*)(void*) noexcept)
-    int PyCapsule_IsValid(void*, const char*)
-    void* PyCapsule_GetPointer(void*, const char*)
-    void Py_IncRef(void*)
-    void Py_DecRef(void*)
+    ctypedef struct PyObject:
+        pass
+    object PyCapsule_New(void*, const char*, void (*)(PyObject*) noexcept)
+    int PyCapsule_IsValid(PyObject*, const char*)
+    void* PyCapsule_GetPointer(PyObject*, const char*)
+    void Py_IncRef(PyObject*)
+    void Py_DecRef(PyObject*)
     int Py_IsInitialized() nogil
 
 cdef void _dl_release(void* context) noexcept nogil:
@@ -61,13 +63,13 @@ cdef void _dl_delete_versioned(DLManagedTensorVersioned* managed) noexcept nogil
     free(managed)
 
 # A capsule that nobody consumed still has its first name.
-cdef void _dl_capsule_end(void* capsule) noexcept:
+cdef void _dl_capsule_end(PyObject* capsule) noexcept:
     cdef DLManagedTensor* managed
     if PyCapsule_IsValid(capsule, b"dltensor"):
         managed = <DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor")
         managed.deleter(managed)
 
-cdef void _dl_capsule_end_versioned(void* capsule) noexcept:
+cdef void _dl_capsule_end_versioned(PyObject* capsule) noexcept:
     cdef DLManagedTensorVersioned* managed
     if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
         managed = <DLManagedTensorVersioned*>PyCapsule_GetPointer(capsule, b"dltensor_versioned")
@@ -124,7 +126,7 @@ def dlpack_capsule(
     tensor.lanes = 1
     tensor.shape = context.shape
     tensor.strides = context.strides
-    context.owner = <void*>owner
+    context.owner = <PyObject*>owner
     Py_IncRef(context.owner)
     if versioned:
         modern.major = 1

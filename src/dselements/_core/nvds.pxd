@@ -121,7 +121,9 @@ ctypedef struct Api:
     const char* (*g_intern_string)(const char*) noexcept nogil
     # GStreamer
     test_t is_writable
-    int (*all_memory_writable)(void*) noexcept nogil
+    void* (*add_parent)(void*, void*) noexcept nogil
+    size_t (*parent_api)() noexcept nogil
+    void* (*iterate_meta)(void*, void**, size_t) noexcept nogil
     void* (*peek_memory)(void*, uint32_t) noexcept nogil
     uint32_t (*n_memory)(void*) noexcept nogil
     int (*buffer_map)(void*, uint32_t, int, GstMapInfo*, int) noexcept nogil

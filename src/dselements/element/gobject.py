@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from functools import lru_cache
 
-__all__ = ["libgobject"]
+__all__ = ["class_address", "libgobject"]
 
 
 @lru_cache(maxsize=1)
@@ -15,6 +15,17 @@ def libgobject() -> ctypes.CDLL:
     for name in ("is_floating", "ref", "unref", "force_floating"):
         getattr(library, f"g_object_{name}").argtypes = [ctypes.c_void_p]
     library.g_object_ref.restype = ctypes.c_void_p
+    library.g_type_from_name.argtypes = [ctypes.c_char_p]
+    library.g_type_from_name.restype = ctypes.c_size_t
+    library.g_type_class_ref.argtypes = [ctypes.c_size_t]
+    library.g_type_class_ref.restype = ctypes.c_void_p
     for name in ("unref", "force_floating", "set"):
         getattr(library, f"g_object_{name}").restype = None
     return library
+
+
+def class_address(type_name: str) -> int:
+    """Address of a GObject type's class struct; it lives as long as the process."""
+    library = libgobject()
+    kind = library.g_type_from_name(type_name.encode())
+    return int(library.g_type_class_ref(kind) or 0) if kind else 0

@@ -22,6 +22,7 @@ from ..surface.nvmm import NvmmSurfaces
 from ..surface.system import SystemSurfaces
 from .caps import ANY_VIDEO, in_nvmm, templates, video_format
 from .declared import DeclaredProperties
+from .gobject import class_address
 from .log import Log
 from .policy import ON_ERROR, RateLimit, describe, post_error, post_warning
 from .properties import Property
@@ -337,6 +338,16 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
             ),
             "max-latency-ms",
         )
+
+
+def _keep_parents() -> None:
+    """Behind a tee, the copy of an NVMM buffer must keep the buffer whose pixels it names."""
+    fields = GstBase.BaseTransformClass.__info__.get_fields()
+    (place,) = [f.get_offset() for f in fields if f.get_name() == "prepare_output_buffer"]
+    _native.keep_parents(class_address(MetaTransform.__gtype_name__), place)
+
+
+_keep_parents()
 
 
 def _refuse_result(cls: type[Any], verdict: object) -> None:

@@ -46,11 +46,10 @@ class NvmmSurfaces:
             written.
         :raises UnsupportedLayoutError: if the SDK is not known.
         """
-        if write and not _native.buffer_memory_is_writable(self._buffer):
+        if write and not _native.buffer_is_writable(self._buffer):
             raise SurfaceError(
-                "the frame's pixels are shared with another buffer and cannot be written",
-                hint="behind a tee, insert nvvideoconvert before this element: it gives the branch "
-                "pixels of its own; and use surface(write=True) inside process() only",
+                "the frame is shared and cannot be written",
+                hint="use surface(write=True) inside process(), where the element owns the buffer",
             )
         # Only the struct is read: GStreamer must not copy it, which mapping for writing may do.
         memory = _native.MemoryMap(self._buffer, 0, False)
@@ -60,9 +59,30 @@ class NvmmSurfaces:
         except BaseException:
             memory.close()
             raise
+        if write and self._shares(frame.address, batch_id):
+            memory.close()
+            raise SurfaceError(
+                "the frame's pixels belong to another branch as well and cannot be written",
+                hint="behind a tee, insert nvvideoconvert disable-passthrough=true ! "
+                "video/x-raw(memory:NVMM),format=RGBA before this element: it gives the branch "
+                "pixels of its own",
+            )
         surface = DeviceSurface(memory, frame, whole.mem_type, whole.gpu_id, write)
         self._open.append(weakref.ref(surface))
         return surface
+
+    def _shares(self, pixels: int, batch_id: int) -> bool:
+        """True if the buffer is a copy that names its original's pixels."""
+        for parent in _native.buffer_parents(self._buffer):
+            memory = _native.MemoryMap(parent, 0, False)
+            try:
+                if NvSurface(memory.address, memory.size).frame(batch_id).address == pixels:
+                    return True
+            except SurfaceError:
+                continue  # no NVMM: pixels of its own
+            finally:
+                memory.close()
+        return False
 
     def close(self) -> None:
         """Close surfaces that are still open."""

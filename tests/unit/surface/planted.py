@@ -51,8 +51,11 @@ class Planted:
         self.bytes = struct.pack(
             "<IIIBxxxIxxxxQ", 0, count, count, 1, mem_type, ctypes.addressof(self.params)
         ).ljust(struct_size, b"\0")
+        # As NVIDIA's allocators: a copy of the buffer copies the struct.
+        memory = Gst.Memory.new_wrapped(
+            Gst.MemoryFlags.NO_SHARE, self.bytes, len(self.bytes), 0, len(self.bytes), None
+        )
         buffer = Gst.Buffer.new()
-        memory = Gst.Buffer.new_wrapped(self.bytes).get_all_memory().copy(0, -1)
         buffer.append_memory(memory)
         del memory
         self.buffer = buffer

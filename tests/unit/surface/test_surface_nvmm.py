@@ -278,14 +278,17 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
             surface.cupy()
 
 
-def test_a_frame_that_another_buffer_shares_is_not_written() -> None:
+def test_a_copy_that_names_its_originals_pixels_is_not_written() -> None:
     planted = Planted([packed(RGBA, 6, 4)])
-    other = planted.buffer.copy_region(Gst.BufferCopyFlags.MEMORY, 0, 2**64 - 1)
-    with pytest.raises(SurfaceError, match=r"shared.*nvvideoconvert"):
-        NvmmSurfaces(planted.address).surface(0, 0, True)
-    NvmmSurfaces(planted.address).surface(0, 0, False).close()
-    del other
-    NvmmSurfaces(planted.address).surface(0, 0, True).close()
+    other = Planted([packed(RGBA, 6, 4)])
+    copy = planted.buffer.copy_region(Gst.BufferCopyFlags.MEMORY, 0, 2**64 - 1)
+    copy.add_parent_buffer_meta(other.buffer)
+    NvmmSurfaces(hash(copy)).surface(0, 0, True).close()
+    copy.add_parent_buffer_meta(planted.buffer)
+    assert set(_native.buffer_parents(hash(copy))) == {planted.address, other.address}
+    with pytest.raises(SurfaceError, match=r"another branch.*nvvideoconvert"):
+        NvmmSurfaces(hash(copy)).surface(0, 0, True)
+    NvmmSurfaces(hash(copy)).surface(0, 0, False).close()
 
 
 def test_dlpack_refuses_what_is_no_array() -> None:
