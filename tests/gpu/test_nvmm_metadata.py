@@ -74,6 +74,7 @@ def test_branches_of_a_tee_edit_their_own_copy() -> None:
 
 
 def test_dsosd_draws_behind_nvvideoconvert() -> None:
+    pytest.importorskip("cairo")
     run(f"{DECODE} ! dssynth ! nvvideoconvert ! video/x-raw,format=RGBA ! dsosd ! fakesink")
 
 

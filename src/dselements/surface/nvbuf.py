@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import SurfaceError, UnsupportedLayoutError
@@ -134,27 +135,35 @@ class NvSurface:
         width, height, pitch, color, layout, _, size, data = _PARAMS.unpack_from(raw)
         if layout != 0:
             raise SurfaceError("the frame's rows are block-linear, not pitched", hint=TO_DEVICE)
-        known = _COLORS.get(color)
-        if known is None:
-            raise SurfaceError(
-                f"NVMM frames of colour format {color} (NvBufSurfaceColorFormat) cannot be reached",
-                hint=TO_DEVICE,
-            )
         if not data:
             raise SurfaceError("the NVMM frame has no memory")
-        name, matrix, full = known
-        info = VideoFormat.make(name, width, height)
-        n, *planes = _PLANES.unpack_from(raw, _PLANES_AT)
-        pitches, offsets = planes[8:12], planes[12:16]
-        if n == len(info.planes):
-            info = info.with_strides(offsets[:n], pitches[:n])
-        elif info.packed:
-            info = info.with_strides((0,), (pitch,))
-        else:
-            raise SurfaceError(f"an NVMM frame of {name} has {n} planes", hint=TO_DEVICE)
-        if info.size > size:
-            raise SurfaceError(
-                f"an NVMM frame of {name} {width}x{height} needs {info.size} bytes, its memory "
-                f"has {size}"
-            )
-        return NvFrame(data, info._replace(matrix=matrix or info.matrix, full_range=full))
+        return NvFrame(data, _describe(width, height, pitch, color, size, raw[_PLANES_AT:]))
+
+
+@lru_cache(maxsize=64)
+def _describe(
+    width: int, height: int, pitch: int, color: int, size: int, plane_params: bytes
+) -> VideoFormat:
+    """Format of a frame; the same for all frames of a stream, and so kept."""
+    known = _COLORS.get(color)
+    if known is None:
+        raise SurfaceError(
+            f"NVMM frames of colour format {color} (NvBufSurfaceColorFormat) cannot be reached",
+            hint=TO_DEVICE,
+        )
+    name, matrix, full = known
+    info = VideoFormat.make(name, width, height)
+    n, *planes = _PLANES.unpack(plane_params)
+    pitches, offsets = planes[8:12], planes[12:16]
+    if n == len(info.planes):
+        info = info.with_strides(offsets[:n], pitches[:n])
+    elif info.packed:
+        info = info.with_strides((0,), (pitch,))
+    else:
+        raise SurfaceError(f"an NVMM frame of {name} has {n} planes", hint=TO_DEVICE)
+    if info.size > size:
+        raise SurfaceError(
+            f"an NVMM frame of {name} {width}x{height} needs {info.size} bytes, its memory "
+            f"has {size}"
+        )
+    return info._replace(matrix=matrix or info.matrix, full_range=full)
