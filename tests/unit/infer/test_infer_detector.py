@@ -13,7 +13,8 @@ import pytest
 
 from dselements.backends import TensorSpec, backend_names, open_backend
 from dselements.elements.infer.labels import read_labels
-from dselements.elements.infer.logic import Detector, Pixels, pixels_of
+from dselements.elements.infer.logic import Detector
+from dselements.elements.infer.network import Pixels, pixels_of
 from dselements.elements.infer.settings import ClassAttrs, InferSettings
 from dselements.errors import ConfigError, ModelError, ParserError
 
@@ -76,7 +77,7 @@ def frame(value: int, size: tuple[int, int] = (8, 8)) -> Any:
 
 def test_frames_are_batched_and_mapped(settings: InferSettings) -> None:
     detector = Detector(settings)
-    assert detector.backend.inputs[0].shape == (None, 3, 8, 8)
+    assert detector.model.backend.inputs[0].shape == (None, 3, 8, 8)
     values = [255, 51, 0, 102, 204]
     found = detector.detect([frame(value, (16, 32)) for value in values])
     # the third is below the threshold
@@ -84,8 +85,8 @@ def test_frames_are_batched_and_mapped(settings: InferSettings) -> None:
     scores = [float(item.scores[0]) for item in found if len(item)]
     assert scores == pytest.approx([1.0, 0.2, 0.4, 0.8])
     assert found[0].boxes.tolist() == [[0, 0, 16, 32]]
-    assert (detector.inferences, detector.inferred_frames) == (2, 5)  # 3 + 2
-    assert 0 < detector.inference_ns_max <= detector.inference_ns
+    assert (detector.model.inferences, detector.model.inferred_frames) == (2, 5)  # 3 + 2
+    assert 0 < detector.model.inference_ns_max <= detector.model.inference_ns
     detector.close()
 
 

@@ -220,9 +220,13 @@ MISTAKES: dict[str, tuple[str, int, str, str]] = {
     "offsets": ("offsets=1;2", 5, "1 or 3 values expected, not 2", ""),
     "missing labels": ("labelfile-path=no.txt", 5, "no.txt does not exist", ""),
     "missing mean": ("mean-file=no.ppm", 5, "no.ppm does not exist", ""),
-    "objects": ("process-mode=2", 5, "process-mode=2 is not supported", "only 1"),
-    "classifier": ("network-type=1", 5, "network-type=1 is not supported", "only 0"),
-    "old classifier": ("is-classifier=1", 5, "network-type=1 is not supported", "only 0"),
+    "objects": (
+        "process-mode=2",
+        5,
+        "process-mode=2 (objects) needs a classifier",
+        "network-type=1",
+    ),
+    "segmentation": ("network-type=2", 5, "network-type=2 is not supported", "0 (detector) and 1"),
     "attribute": ("\n[class-attrs-all]\npre-cluster-treshold=1", 7, "unknown key", "threshold?"),
     "attribute range": ("[class-attrs-all]\nnms-iou-threshold=1.5", 6, "at most 1", ""),
     "attribute topk": ("[class-attrs-1]\ntopk=-1", 6, "at least 0", ""),
@@ -307,7 +311,7 @@ def test_an_engine_alone_cannot_be_run(folder: Path) -> None:
 
 def test_wrong_properties() -> None:
     for name, value, message in (
-        ("process-mode", 2, "process-mode=2 is not supported"),
+        ("process-mode", 2, "process-mode=2 (objects) needs a classifier"),
         ("batch-size", 2000, "must be at most 1024"),
         ("filter-out-class-ids", "1;x", "not an integer"),
         ("onnx-file", "/no/such.onnx", "does not exist"),

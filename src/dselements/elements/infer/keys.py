@@ -105,12 +105,19 @@ MAX_BATCH_SIZE = 1024
 
 PROPERTY_KEYS: dict[str, Key] = {
     "batch-size": Key("int", 1, MAX_BATCH_SIZE),
+    "classifier-async-mode": Key("bool"),
+    "classifier-threshold": Key("float", 0, 1),
+    "classifier-type": Key("text"),
     "cluster-mode": Key("int", choices=(0, 1, 2, 3, 4)),
     "crop-objects-to-roi-boundary": Key("bool"),
     "enable-dbscan": Key("bool"),  # old way to say cluster-mode=1
     "filter-out-class-ids": Key("ints", 0),
     "gie-unique-id": Key("int", 1, 2**31 - 1),
     "infer-dims": Key("ints", 1, count=(3,)),
+    "input-object-max-height": Key("int", 0),
+    "input-object-max-width": Key("int", 0),
+    "input-object-min-height": Key("int", 0),
+    "input-object-min-width": Key("int", 0),
     "interval": Key("int", 0, 2**31 - 1),
     "intra-op-threads": Key("int", 0, 1024),
     "is-classifier": Key("bool"),  # old way to say network-type=1
@@ -124,10 +131,13 @@ PROPERTY_KEYS: dict[str, Key] = {
     "num-detected-classes": Key("int", 1, MAX_CLASSES),
     "offsets": Key("floats", count=(1, 3)),
     "onnx-file": Key("path"),
+    "operate-on-class-ids": Key("ints", 0),
+    "operate-on-gie-id": Key("int", -1, 2**31 - 1),
     "output-blob-names": Key("texts"),
     "parser": Key("text"),
     "process-mode": Key("int", choices=(1, 2)),
     "scaling-filter": Key("int", choices=(0, 1, 2, 3, 4, 5, 6)),
+    "secondary-reinfer-interval": Key("int", 0, 2**31 - 1),
     "symmetric-padding": Key("bool"),
 }
 
@@ -135,9 +145,6 @@ PROPERTY_KEYS: dict[str, Key] = {
 IGNORED_KEYS = frozenset(
     {
         "auto-inc-mem",
-        "classifier-async-mode",
-        "classifier-threshold",
-        "classifier-type",
         "custom-lib-path",
         "custom-network-config",
         "disable-output-host-copy",
@@ -149,10 +156,6 @@ IGNORED_KEYS = frozenset(
         "force-implicit-batch-dim",
         "gpu-id",
         "input-dims",
-        "input-object-max-height",
-        "input-object-max-width",
-        "input-object-min-height",
-        "input-object-min-width",
         "input-tensor-from-meta",
         "int8-calib-file",
         "ip-tensor-file",
@@ -162,8 +165,6 @@ IGNORED_KEYS = frozenset(
         "model-file",
         "network-mode",
         "op-tensor-files",
-        "operate-on-class-ids",
-        "operate-on-gie-id",
         "output-instance-mask",
         "output-io-formats",
         "output-tensor-meta",
@@ -177,7 +178,6 @@ IGNORED_KEYS = frozenset(
         "proto-file",
         "raw-output-file-write",
         "scaling-compute-hw",
-        "secondary-reinfer-interval",
         "segmentation-output-order",
         "segmentation-threshold",
         "stabilize-buffer-count",

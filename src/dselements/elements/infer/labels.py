@@ -8,9 +8,17 @@ from ...errors import ConfigError
 
 
 def read_labels(path: Path) -> list[str]:
-    """One class a line, in order of class ids; empty lines do not count.
+    """A detector's: one class a line, in order of class ids; empty lines do not count.
 
-    A line may hold several labels divided by ``;`` (classifiers do); a detector uses the first.
+    Of labels divided by ``;``, as classifiers have them, the first counts.
+
+    :raises ConfigError: unreadable or empty file.
+    """
+    return [labels[0] for labels in read_attribute_labels(path)]
+
+
+def read_attribute_labels(path: Path) -> list[list[str]]:
+    """A classifier's: one attribute a line, the labels of its classes divided by ``;``.
 
     :raises ConfigError: unreadable or empty file.
     """
@@ -22,7 +30,7 @@ def read_labels(path: Path) -> list[str]:
     except OSError as error:
         raise ConfigError(f"{path}: label file cannot be read: {error.strerror}") from error
     lines = [line.rstrip("\r") for line in text.split("\n")]
-    labels = [line.split(";", 1)[0].strip() for line in lines if line]
+    labels = [[label.strip() for label in line.split(";")] for line in lines if line]
     if not labels:
         raise ConfigError(f"{path}: label file is empty", hint="write one class a line")
     return labels

@@ -54,7 +54,7 @@ class ClassAttrs:
 
 @dataclass(frozen=True)
 class InferSettings:
-    """One detector's settings, complete and in range."""
+    """One model's settings, complete and in range."""
 
     onnx_file: Path
     source: str = ""
@@ -88,6 +88,26 @@ class InferSettings:
     parser: str = ""
     """Built-in layout, ``module:function`` or ``path/file.py:function``; empty finds a layout."""
     intra_op_threads: int = 0
+    network_type: int = 0
+    """0 detector, 1 classifier."""
+    process_mode: int = 1
+    """1 full frames, 2 objects."""
+    classifier_threshold: float = 0.0
+    """A class is given only above this probability."""
+    classifier_type: str = ""
+    classifier_async_mode: bool = False
+    """Objects get the results of earlier frames; no buffer waits for the network."""
+    operate_on_gie_id: int = -1
+    """unique_component_id of the objects that are inferred on; -1 is all."""
+    operate_on_class_ids: frozenset[int] = frozenset()
+    """Classes of the objects that are inferred on; empty is all."""
+    input_object_min_width: int = 0
+    input_object_min_height: int = 0
+    input_object_max_width: int = 0
+    input_object_max_height: int = 0
+    """Pixels; a maximum of 0 sets no limit."""
+    secondary_reinfer_interval: int = 2**31 - 1
+    """Frames after which a tracked object is inferred on again."""
     class_attrs_all: ClassAttrs = ClassAttrs()
     class_attrs: Mapping[int, ClassAttrs] = field(default_factory=dict)
     """Per class id; the rest has :attr:`class_attrs_all`."""
@@ -121,7 +141,7 @@ def load_settings(config: Path | None, overrides: Mapping[str, Any] | None = Non
     reader.check_supported(values, laid_over)
     all_attrs, per_class = reader.class_attrs(values)
     reader.note_ignored()
-    if values.get("cluster-mode") is None:
+    if values.get("cluster-mode") is None and values.get("network-type", 0) == 0:
         values["cluster-mode"] = 2
         all_attrs = replace(all_attrs, nms_iou_threshold=FALLBACK_IOU, topk=FALLBACK_TOPK)
         per_class = {
@@ -143,7 +163,8 @@ def load_settings(config: Path | None, overrides: Mapping[str, Any] | None = Non
     known = {item.name for item in fields(InferSettings)}
     renamed = {key.replace("-", "_"): value for key, value in values.items() if value is not None}
     renamed["unique_id"] = renamed.pop("gie_unique_id", DEFAULT_UNIQUE_ID)
-    renamed["filter_out_class_ids"] = frozenset(renamed.get("filter_out_class_ids", ()))
+    for name in ("filter_out_class_ids", "operate_on_class_ids"):
+        renamed[name] = frozenset(renamed.get(name, ()))
     if renamed.get("scaling_filter", 1) not in (0, 1):
         if renamed["scaling_filter"] != 6:  # 6 is "the default"
             reader.warn(f"scaling-filter={renamed['scaling_filter']} is replaced by 1 (bilinear)")
@@ -259,17 +280,24 @@ class _Reader:
     def check_supported(self, values: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
         """Refuse what nvinfer can do and this element cannot."""
         for name, supported, what in (
-            ("process-mode", {1}, "only 1 (full frames)"),
-            ("network-type", {0}, "only 0 (detector)"),
+            ("network-type", {0, 1}, "only 0 (detector) and 1 (classifier)"),
             ("cluster-mode", {2, 4}, "only 2 (NMS) and 4 (none)"),
         ):
             value = values.get(name)
             if value is None or value in supported:
                 continue
             text = f"{name}={value} is not supported here"
-            if name in overrides:
-                raise ConfigError(f"property {text}", hint=f"dsinfer supports {what}")
-            raise self.document.error(self._lines[name], text, f"dsinfer supports {what}")
+            raise self._refused(name, text, f"dsinfer supports {what}", overrides)
+        if values.get("process-mode") == 2 and values.get("network-type", 0) == 0:
+            text = "process-mode=2 (objects) needs a classifier here"
+            raise self._refused("process-mode", text, "set network-type=1", overrides)
+
+    def _refused(
+        self, name: str, text: str, hint: str, overrides: Mapping[str, Any]
+    ) -> ConfigError:
+        if name in overrides:
+            return ConfigError(f"property {text}", hint=hint)
+        return self.document.error(self._lines[name], text, hint)
 
     def class_attrs(self, values: Mapping[str, Any]) -> tuple[ClassAttrs, dict[int, ClassAttrs]]:
         prefix = "class-attrs-"
