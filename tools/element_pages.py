@@ -88,12 +88,27 @@ def page(name: str, element: dict[str, Any], doc: str) -> str:
     return "\n".join(parts)
 
 
+def index(golden: dict[str, Any]) -> str:
+    """The list of all elements."""
+    parts = ["# Elements", "", "| element | what it does |", "|---|---|"]
+    parts += [f"| [{name}]({name}.md) | {e['description']} |" for name, e in golden.items()]
+    parts += ["", INDEX.strip(), "", "<!-- Written by tools/element_pages.py. -->", ""]
+    return "\n".join(parts)
+
+
+INDEX = """
+Each page tells what the element does, its pads and its properties, and has a pipeline that runs.
+`gst-inspect-1.0` shows the same of each. The tables say when a property can be set: "playing" is
+at any time, "before PAUSED" only while the element is in NULL or READY.
+"""
+
+
 def pages() -> dict[Path, str]:
     """Path and text of every page."""
     from dselements.elements import ELEMENTS
 
     golden = json.loads(GOLDEN.read_text())
-    return {
+    return {PAGES / "index.md": index(golden)} | {
         PAGES / f"{name}.md": page(
             name,
             golden[name],

@@ -12,7 +12,7 @@ pytest.importorskip("gi")
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("tool", ["golden_elements.py", "element_pages.py"])
+@pytest.mark.parametrize("tool", ["golden_elements.py", "element_pages.py", "error_table.py"])
 def test_snapshot_is_up_to_date(tool: str) -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / tool), "--check"],

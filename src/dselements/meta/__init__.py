@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from .batch import Batch, SurfaceProvider
-from .classifier import Classifier, Label
-from .display import Arrow, Circle, Line, Rect, Text
+from .classifier import Classifier, Classifiers, Label
+from .display import Arrow, Circle, Display, Line, Rect, Text
 from .fields import UNTRACKED
-from .frame import Frame, Frames
+from .frame import Frame, FrameObjects, Frames
 from .object import Object
 from .objects import Objects
+from .params import FontParams, RectParams, TextParams
 from .payloads import Payloads, UserMeta
 from .synthetic import FrameSpec, ObjectSpec
 from .tensors import Segmentation, TensorLayer, TensorOutput
@@ -19,7 +20,11 @@ __all__ = [
     "Batch",
     "Circle",
     "Classifier",
+    "Classifiers",
+    "Display",
+    "FontParams",
     "Frame",
+    "FrameObjects",
     "FrameSpec",
     "Frames",
     "Label",
@@ -29,10 +34,12 @@ __all__ = [
     "Objects",
     "Payloads",
     "Rect",
+    "RectParams",
     "Segmentation",
     "SurfaceProvider",
     "TensorLayer",
     "TensorOutput",
     "Text",
+    "TextParams",
     "UserMeta",
 ]

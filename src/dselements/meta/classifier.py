@@ -17,7 +17,10 @@ __all__ = ["Classifier", "Classifiers", "Label"]
 
 
 class Label(NamedTuple):
-    """One label of a classifier (NvDsLabelInfo)."""
+    """One label of a classifier (NvDsLabelInfo): the answer for one attribute.
+
+    A classifier of cars may have two attributes, colour and make, and so give two labels.
+    """
 
     result_label: str
     """Text; at most 127 bytes of UTF-8 are kept."""
@@ -32,7 +35,10 @@ class Label(NamedTuple):
 
 
 class Classifier:
-    """What one classifier said of an object (NvDsClassifierMeta)."""
+    """What one classifier said of an object (NvDsClassifierMeta).
+
+    Read it; to change it, use the methods of :class:`Classifiers`.
+    """
 
     __slots__ = (
         "address",
@@ -51,9 +57,12 @@ class Classifier:
         label_addresses: tuple[int, ...] = (),
     ) -> None:
         self.labels = tuple(labels)
+        """One :class:`Label` for each attribute."""
         self.unique_component_id = unique_component_id
         """unique-id of the element that classified."""
         self.classifier_type = classifier_type
+        """What it classifies, such as ``vehicletypes``, as nvinfer's ``classifier-type``; or
+        None."""
         self.address = address
         """Of the NvDsClassifierMeta; 0 for one not committed yet."""
         self.label_addresses = label_addresses
@@ -88,7 +97,17 @@ def _label(value: Label | str | tuple[str, float]) -> Label:
 
 
 class Classifiers:
-    """Classifier metas of an object, newest first; edits reach the metadata at commit."""
+    """Classifier results of an object, newest first. ``obj.classifiers`` is one.
+
+    ::
+
+        obj.classifiers.add([("red", 0.9), ("truck", 0.7)], unique_component_id=3)
+        for classifier in obj.classifiers:
+            print(classifier.unique_component_id, classifier.labels[0].result_label)
+
+    It has a length and indices, and iterating runs over those present when it began. Edits reach
+    the metadata at commit.
+    """
 
     __slots__ = ("_batch", "_object")
 
@@ -121,9 +140,16 @@ class Classifiers:
         unique_component_id: int = 0,
         classifier_type: str | None = None,
     ) -> Classifier:
-        """Add a result: labels are texts, (text, probability) or :class:`Label`.
+        """Add a result; it becomes the first.
 
-        :raises MetadataValueError: if a value does not fit; NonFiniteValueError for NaN.
+        :param labels: one for each attribute: a text (probability 1), a pair of text and
+            probability, or a :class:`Label`. Texts are cut at 127 bytes of UTF-8.
+        :param unique_component_id: unique-id of the element that classified; tells results of
+            several classifiers apart.
+        :param classifier_type: what was classified, such as ``"vehicletypes"``; None for none.
+        :returns: the new result, for :meth:`edit` and :meth:`remove`.
+        :raises MetadataValueError: if a value does not fit its field.
+        :raises NonFiniteValueError: for a probability that is NaN or infinite.
         """
         if isinstance(labels, (str, Label)):
             raise MetadataValueError(f"labels is a list, not one label: {labels!r}")
@@ -140,7 +166,11 @@ class Classifiers:
     ) -> None:
         """Put another label in the place of one of a result's, keeping all else.
 
+        :param classifier: a result of this object.
+        :param index: which of its labels.
+        :param label: the new one, in any form that :meth:`add` takes.
         :raises StaleMetadataError: if the object does not hold the classifier.
+        :raises IndexError: if it has no such label.
         :raises MetadataValueError: if a value does not fit.
         """
         self._place(classifier)
@@ -152,7 +182,14 @@ class Classifiers:
     def replace(
         self, old: Classifier, labels: Iterable[Label | str | tuple[str, float]]
     ) -> Classifier:
-        """Put other labels, of any number, in the place of a result's."""
+        """Put other labels, of any number, in the place of a result's.
+
+        :param old: a result of this object; it is removed.
+        :param labels: as for :meth:`add`; component and type stay those of ``old``.
+        :returns: the new result.
+        :raises StaleMetadataError: if the object does not hold ``old``.
+        :raises MetadataValueError: if a value does not fit.
+        """
         new = [_label(x) for x in labels]
         self.remove(old)
         return self.add(
@@ -168,11 +205,15 @@ class Classifiers:
         raise StaleMetadataError("the object does not hold this classifier (any more)")
 
     def remove(self, classifier: Classifier) -> None:
-        """Remove a result. :raises StaleMetadataError: if the object does not hold it."""
+        """Remove a result.
+
+        :param classifier: a result of this object.
+        :raises StaleMetadataError: if the object does not hold it.
+        """
         del self._list()[self._place(classifier)]
         self._note("remove", classifier)
 
     def clear(self) -> None:
-        """Remove all."""
+        """Remove all results of the object, also those of other elements."""
         for classifier in list(self._list()):
             self.remove(classifier)

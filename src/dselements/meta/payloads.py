@@ -150,16 +150,31 @@ def decode(block: bytes) -> Any:
 
 
 class Payloads(MutableMapping[str, Any]):
-    """Named payloads of the batch, a frame or an object.
+    """Named payloads of the batch, a frame or an object: a mapping of name to value.
+
+    ``batch.payloads``, ``frame.payloads`` and ``obj.payloads`` are such. A payload travels with
+    the buffer as an NvDsUserMeta and is copied and released with it::
+
+        obj.payloads["zone"] = {"name": "gate", "since": 12.5}
+        zone = obj.payloads.get("zone")           # None where there is none
+        del obj.payloads["zone"]
 
     Reading gives a decoded copy: change it and assign it again. Assigning to a name replaces
-    its payload. Edits reach the metadata at commit.
+    its payload. Edits reach the metadata at commit. All that a mapping has is here: ``in``,
+    ``get``, ``pop``, ``items``, ``update``, ``clear``.
 
-    Values are what JSON or msgpack holds, and numpy numbers and arrays (as lists). Tuples and
-    sets come back as lists, dataclasses as mappings; JSON turns bytes into base64 text and
-    keys into text: use ``put(name, value, encoding="msgpack")`` for those.
+    A name is any text without NUL, up to 65535 bytes of UTF-8. A value is what JSON or msgpack
+    holds (None, bool, int, float, str, lists, mappings), and numpy numbers and arrays (as
+    lists), 64 MiB encoded at most. What comes back:
 
-    :raises PayloadError: on reading one that cannot be decoded.
+    - tuples and sets as lists, dataclasses as mappings, in either encoding
+    - bytes as base64 text and the keys of mappings as text in JSON, the default; as they were
+      in msgpack: ``put(name, value, encoding="msgpack")``
+    - NaN and infinity are refused in JSON and kept in msgpack
+
+    :raises PayloadError: on reading one that cannot be decoded, on writing one that cannot be
+        encoded.
+    :raises KeyError: on reading or deleting a name that is not there.
     """
 
     __slots__ = ("_batch", "_level", "_owner")
@@ -182,9 +197,14 @@ class Payloads(MutableMapping[str, Any]):
         self.put(name, value)
 
     def put(self, name: str, value: Any, encoding: str = "json") -> None:
-        """Attach a value; ``encoding="msgpack"`` keeps bytes as bytes.
+        """Attach a value under a name, in place of the one there.
 
-        :raises PayloadError: if it cannot be encoded.
+        :param name: text without NUL.
+        :param value: what the encoding holds; see the class.
+        :param encoding: ``"json"``, which C code and every language reads, or ``"msgpack"``,
+            which keeps bytes, NaN and keys that are no text.
+        :raises PayloadError: if it cannot be encoded, would come back changed, or is larger
+            than 64 MiB.
         """
         block = encode(name, value, encoding)
         self._blocks()[name] = block
@@ -205,7 +225,9 @@ class Payloads(MutableMapping[str, Any]):
     def others(self) -> list[UserMeta]:
         """User metas here that are no payloads of ours, as other elements attached them.
 
-        Also payloads of a version that this dselements does not read.
+        nvinfer's tensors, nvdsanalytics' results and the like, by type and address; tensors and
+        segmentations are read by ``frame.tensors`` and ``frame.segmentations``. Also payloads of
+        a version that this dselements does not read.
         """
         from .extras import payload_block
 
