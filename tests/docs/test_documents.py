@@ -18,7 +18,11 @@ NOT_AGAIN = (
     "./script/test", "git clone ", "./script/soak", "./script/bootstrap --dev", "./script/docs",
 )  # fmt: skip
 
-NOT_RUN: dict[tuple[str, str], str] = {}
+NOT_RUN: dict[tuple[str, str], str] = {
+    ("docs/howto/rtsp.md", "Two cameras"): "there are no cameras, and no RTSP server",
+    ("docs/howto/deepstream.md", "With DeepStream installed"): "needs a GPU and DeepStream",
+    ("docs/howto/ci.md", "CI image"): "for the reader's CI: its own repository, a fresh machine",
+}
 """Document, and title or first line of a block that cannot run here: the reason."""
 
 
