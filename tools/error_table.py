@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 from dselements.errors import TABLE, ErrorRow
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "errors.md"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "reference" / "errors.md"
+HELP = "troubleshooting.md"
 HEAD = """# Errors
 
 Every error that dselements raises on purpose is a `DselementsError` and, at the same time, the
@@ -40,21 +43,34 @@ except ds.errors.DselementsError as error:
 """
 
 
-def row(error: ErrorRow) -> str:
+def sections() -> dict[str, str]:
+    """Names in the headings of the page that helps, and the anchor of each."""
+    found = {}
+    for heading in re.findall(r"^###? (.+)$", (DOCS / HELP).read_text(), re.MULTILINE):
+        anchor = re.sub(r"[^\w\s-]", "", heading).strip().lower().replace(" ", "-")
+        found |= dict.fromkeys(re.findall(r"\w+Error", heading), anchor)
+    return found
+
+
+def row(error: ErrorRow, anchors: dict[str, str]) -> str:
     """One line of the table."""
+    anchor = anchors.get(error.name)
+    more = f" ([more](../{HELP}#{anchor}))" if anchor else ""
     cells = (
         f'<a id="{error.name}"></a>`{error.name}`',
         f"`{error.builtin.__name__}`",
         f"{error.gst_domain}, `{error.gst_code}`",
         error.doc,
-        error.hint,
+        f"{error.hint}{more}".strip(),
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
 def main() -> None:
     """Write the page, or compare it."""
-    text = HEAD + "".join(row(error) for error in sorted(TABLE, key=lambda e: e.name)) + FOOT
+    anchors = sections()
+    rows = [row(error, anchors) for error in sorted(TABLE, key=lambda e: e.name)]
+    text = HEAD + "".join(rows) + FOOT
     if "--check" in sys.argv:
         sys.exit(0 if PAGE.is_file() and PAGE.read_text() == text else f"{PAGE} differs")
     PAGE.parent.mkdir(parents=True, exist_ok=True)

@@ -211,6 +211,7 @@ TABLE: tuple[ErrorRow, ...] = (
         "A demo asset (detector, clip) cannot be fetched, converted or read.",
     ),
 )
+"""All errors; the classes are made of it."""
 
 
 def _build() -> None:

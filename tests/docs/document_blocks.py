@@ -110,9 +110,7 @@ class Runner:
                     block, [sys.executable, *(["-m", "pytest", "-q"] if tests else []), str(path)]
                 )
             case "sh":
-                lines = [
-                    x for x in block.code.splitlines() if not x.startswith(self.skipped_lines)
-                ]
+                lines = [x for x in block.code.splitlines() if not x.startswith(self.skipped_lines)]
                 self._execute(block, ["bash", "-euo", "pipefail", "-c", "\n".join(lines)])
             case "text":
                 self.printed = None
@@ -139,7 +137,9 @@ class Runner:
         if not name or block.language == "sh":
             return None
         path = (self.folder / name).resolve()
-        assert path.is_relative_to(self.folder.resolve()), f"{block.where}: {name} leaves its folder"
+        assert path.is_relative_to(self.folder.resolve()), (
+            f"{block.where}: {name} leaves its folder"
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.code, encoding="utf-8")
         return path

@@ -21,6 +21,9 @@ NOT_AGAIN = (
 NOT_RUN: dict[tuple[str, str], str] = {
     ("docs/howto/rtsp.md", "Two cameras"): "there are no cameras, and no RTSP server",
     ("docs/howto/deepstream.md", "With DeepStream installed"): "needs a GPU and DeepStream",
+    ("docs/migrating-from-gvapython.md", "gva_filter.py"): "needs DL Streamer",
+    ("docs/migrating-from-gvapython.md", "With DL Streamer"): "needs DL Streamer",
+    ("docs/migrating-from-pyservicemaker.md", "counter_probe.py"): "needs DeepStream",
     ("docs/howto/ci.md", "CI image"): "for the reader's CI: its own repository, a fresh machine",
 }
 """Document, and title or first line of a block that cannot run here: the reason."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File
+from mkdocs.utils import get_relative_url
 
 ROOT = Path(__file__).parents[2]
 ROOT_PAGES = {
@@ -78,9 +79,12 @@ def moved(target: str, home: str, uri: str) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, **_: Any) -> str:
-    """Error classes named in docstrings lead to their row in the table of errors."""
+    """Errors that are named anywhere lead to their row in the table of errors."""
     if page.file.src_uri == ERRORS:
-        refs = config.plugins["autorefs"]
-        for name in re.findall(r'<a id="(\w+)"', html):
-            refs.register_anchor(page, f"dselements.errors.{name}", name)
-    return html
+        return html
+    table = (Path(config.docs_dir) / ERRORS).read_text(encoding="utf-8")
+    there = get_relative_url("reference/errors/", page.url)
+    names = "|".join(re.findall(r'<a id="(\w+)"', table))
+    return re.sub(
+        rf'(?<!">)<code>({names})</code>', rf'<a href="{there}#\1"><code>\1</code></a>', html
+    )

@@ -52,7 +52,9 @@ class Property(Generic[T]):
         writable: bool = True,
     ) -> None:
         self.default = default
+        """Value before it is set."""
         self.kind = type(default)
+        """bool, int, float or str."""
         if self.kind not in (bool, int, float, str):
             raise RegistrationError(
                 f"a property's default is a bool, int, float or str, not {self.kind.__name__}"
@@ -64,12 +66,19 @@ class Property(Generic[T]):
             raise RegistrationError(f"choices need a str, the default is {default!r}")
         self.min, self.max = min, max
         self.choices = tuple(choices) if choices is not None else None
+        """Strings that are allowed; None for any."""
         self.help = help
+        """Sentence for ``gst-inspect-1.0``."""
         self.nick = nick
+        """Short name; None to make one."""
         self.mutable = mutable
+        """True if it may be changed while playing."""
         self.writable = writable
+        """False if only the element sets it."""
         self.attribute = ""
+        """Name in Python: ``min_confidence``."""
         self.name = ""
+        """Name in GStreamer: ``min-confidence``."""
         try:
             self.check(default)
         except PropertyValueError as error:

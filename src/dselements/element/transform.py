@@ -61,8 +61,11 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
     )
 
     caps: ClassVar[str] = ANY_VIDEO
+    """Caps of both pads, as text; any video in any memory by default."""
     create_meta: ClassVar[bool] = False
+    """True: a buffer without metadata is given a batch of one frame."""
     requires_meta: ClassVar[bool] = False
+    """True: a buffer without metadata is an error instead of passing through."""
     _ds_name: ClassVar[str] = "dsmetatransform"
 
     on_error = Property(

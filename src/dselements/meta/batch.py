@@ -64,9 +64,13 @@ class Batch:
         self, batch_meta: int, *, buffer: int = 0, surfaces: SurfaceProvider | None = None
     ) -> None:
         self.address = batch_meta
+        """Of the NvDsBatchMeta."""
         self.buffer = buffer
+        """Address of the GstBuffer that carries it; 0 if none does."""
         self.surfaces = surfaces
+        """Where frames find their pixels; None if they have none here."""
         self.closed = False
+        """True after :meth:`close`."""
         self.stats: dict[str, int] = {}
         """Objects ``in``, ``out``, ``removed``, ``added`` of the last commit; empty if unread."""
         self._owned = False

@@ -24,17 +24,25 @@ class ObjectSpec:
     rect: tuple[float, float, float, float]
     """Left, top, width, height in pixels."""
     class_id: int = 0
+    """Class index of the detector."""
     label: str = ""
+    """Class name."""
     confidence: float = 1.0
+    """0 to 1."""
     object_id: int = UNTRACKED
+    """Tracker's id."""
     unique_component_id: int = 0
+    """unique-id of the element that is said to have made it."""
     parent: int | None = None
     """Index of the parent within the frame's objects."""
     classifiers: Sequence[Any] = ()
+    """For each result its labels, or a mapping of what ``classifiers.add`` takes."""
     payloads: Mapping[str, Any] = field(default_factory=dict)
+    """User payloads by name."""
     mask: Any = None
     """float (height, width), or None."""
     display: bool = True
+    """Also set what nvinfer sets for drawing."""
     columns: Mapping[str, Any] = field(default_factory=dict)
     """Any other column."""
 
@@ -44,10 +52,15 @@ class FrameSpec:
     """A frame of :meth:`Batch.synthetic`."""
 
     source_id: int = 0
+    """Source the frame comes from."""
     pad_index: int = 0
+    """Muxer's sink pad."""
     frame_num: int = 0
+    """Frame number within its source."""
     objects: Sequence[Mapping[str, Any] | ObjectSpec] = ()
+    """Its objects, in this order."""
     payloads: Mapping[str, Any] = field(default_factory=dict)
+    """User payloads by name."""
     columns: Mapping[str, Any] = field(default_factory=dict)
     """Any other frame field."""
 

@@ -46,6 +46,7 @@ class TensorLayer(NamedTuple):
     """One output layer of a model."""
 
     name: str
+    """Name in the model; ``layerN`` if it has none."""
     binding_index: int
     """TensorRT binding index."""
     shape: tuple[int, ...]
@@ -60,9 +61,11 @@ class TensorOutput(NamedTuple):
     unique_id: int
     """unique-id of the nvinfer."""
     layers: list[TensorLayer]
+    """Output layers, in the model's order."""
     network_size: tuple[int, int, int]
     """Width, height, channels of the network's input."""
     gpu_id: int
+    """GPU that the model ran on."""
     maintain_aspect_ratio: bool
     """True if the input was scaled by one factor and padded."""
 

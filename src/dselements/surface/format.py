@@ -54,8 +54,11 @@ class VideoFormat(NamedTuple):
     format: str
     """GStreamer's name, such as ``RGBA`` or ``NV12``."""
     width: int
+    """Pixels."""
     height: int
+    """Pixels."""
     planes: tuple[Plane, ...]
+    """Where each plane lies in a frame's memory, in memory order."""
     size: int
     """Bytes a frame."""
     matrix: str = "bt601"
