@@ -37,6 +37,8 @@ class Docstrings(griffe.Extension):
         columns = column_docs(Path(str(pkg["meta.fields"].filepath)))
         public = public_paths(pkg)
         for obj in walk(pkg):
+            # How it is made is no matter of the reader's.
+            obj.labels -= {"class-attribute", "instance-attribute"}
             if obj.docstring is None:
                 text = described(obj, columns)
                 if text:
@@ -66,26 +68,28 @@ def public_paths(pkg: Any) -> frozenset[str]:
 
 
 # -- texts that stand elsewhere in the code ------------------------------------------------------
-def column_docs(fields: Path) -> dict[str, str]:
-    """Name of each column to its meaning, out of the tables of meta/fields.py."""
-    found: dict[str, str] = {}
+def column_docs(fields: Path) -> dict[str, tuple[str, str]]:
+    """Name of each column to its meaning and its shape, out of the tables of meta/fields.py."""
+    found: dict[str, tuple[str, str]] = {}
     for call in ast.walk(ast.parse(fields.read_text(encoding="utf-8"))):
         if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "_columns"):
             continue
         for row in call.args[1:]:
-            name, _, _, unit, doc = ast.literal_eval(row)
+            name, _, width, unit, doc = ast.literal_eval(row)
+            shape = f"; shape (n, {width})" if width > 1 else ""
             found[f"{ast.unparse(call.args[0]).rpartition('.')[2]}.{name}"] = (
-                f"{doc[0].upper()}{doc[1:]}{f' ({unit})' if unit else ''}"
+                f"{doc[0].upper()}{doc[1:]}{f' ({unit})' if unit else ''}",
+                shape,
             )
     return found
 
 
-def described(obj: Any, columns: dict[str, str]) -> str:
+def described(obj: Any, columns: dict[str, tuple[str, str]]) -> str:
     """Text for an attribute without a docstring that its table or its declaration describes."""
     if not obj.is_attribute:
         return ""
     if obj.parent is not None and obj.parent.name == "Objects":
-        return columns.get(f"OBJECT.{obj.name}", "") or PARTS.get(obj.name, "")
+        return "".join(columns.get(f"OBJECT.{obj.name}", ())) or PARTS.get(obj.name, "")
     try:
         call = ast.parse(str(obj.value or ""), mode="eval").body
     except SyntaxError:
@@ -95,7 +99,7 @@ def described(obj: Any, columns: dict[str, str]) -> str:
     maker = ast.unparse(call.func)
     if maker in ("scalar", "vector"):
         table, key = re.findall(r"(OBJECT|FRAME)_COLUMNS\[['\"](\w+)", ast.unparse(call))[0]
-        return columns[f"{table}.{key}"]
+        return columns[f"{table}.{key}"][0]
     texts = [a for a in call.args[1:] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     texts += [k.value for k in call.keywords if k.arg == "help"]  # type: ignore[misc]
     text = str(texts[0].value) if maker in ("_part", "_text", "Property") and texts else ""

@@ -28,8 +28,23 @@ LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FENCE_WORDS = re.compile(r"^(```\w+)[ \t]+(?![\w-]+=).*$", re.MULTILINE)
 
 
+def pages_of(folder: Path, docs: Path) -> list[str]:
+    """Pages of a folder in the order in which its index.md links to them.
+
+    :raises ValueError: if it leaves one out.
+    """
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    order = {
+        name: at for at, name in reversed(list(enumerate(re.findall(r"\]\(([\w-]+\.md)", index))))
+    }
+    names = {path.name for path in folder.glob("*.md")} - {"index.md"}
+    if missing := names - order.keys():
+        raise ValueError(f"{folder / 'index.md'} has no link to {', '.join(sorted(missing))}")
+    return [(folder / name).relative_to(docs).as_posix() for name in sorted(names, key=order.get)]
+
+
 def on_config(config: Any) -> Any:
-    """Menu entries with a ``*`` stand for all pages that match but index.md, by name."""
+    """A menu entry that ends in ``*`` stands for all pages of that folder."""
     config.nav = expand(config.nav, Path(config.docs_dir))
     return config
 
@@ -39,12 +54,8 @@ def expand(nav: Any, docs: Path) -> Any:
     if isinstance(nav, list):
         out: list[Any] = []
         for item in nav:
-            if isinstance(item, str) and "*" in item:
-                matching = (p.relative_to(docs).as_posix() for p in docs.glob(item))
-                found = sorted(p for p in matching if posixpath.basename(p) != "index.md")
-                if not found:
-                    raise ValueError(f"no page matches {item} of the menu in mkdocs.yml")
-                out += found
+            if isinstance(item, str) and item.endswith("/*"):
+                out += pages_of(docs / posixpath.dirname(item), docs)
             else:
                 out.append(expand(item, docs))
         return out

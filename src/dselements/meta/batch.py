@@ -427,19 +427,46 @@ class Batch:
 
     # -- converting ----------------------------------------------------------
     def to_supervision(self, frame: Frame | None = None) -> Any:
-        """``supervision.Detections`` of one frame or of all objects; see :mod:`.convert`."""
+        """Objects as ``supervision.Detections``, for its trackers, zones and annotators.
+
+        ``xyxy`` float32 (n, 4) in pixels, ``confidence``, ``class_id``, ``tracker_id`` int64 (-1
+        untracked; None if no object is tracked), and in ``data`` the labels as ``class_name``
+        and the objects' rows. Masks are not converted.
+
+        :param frame: only its objects; all objects of the batch if None.
+        :raises MissingExtraError: if supervision is not installed.
+        """
         from .convert import to_supervision
 
         return to_supervision(self, frame)
 
     def from_supervision(self, frame: Frame, detections: Any, **columns: Any) -> None:
-        """Make a frame's objects those of ``supervision.Detections``; see :mod:`.convert`."""
+        """Make a frame's objects those of ``supervision.Detections``.
+
+        Detections that came from :meth:`to_supervision` in this ``process`` call update their
+        objects: box, confidence, class, label and tracker id; all else on them stays. Objects of
+        the frame without a detection are removed, detections without an object added.
+
+        :param frame: whose objects.
+        :param detections: such as a tracker or a filter returned.
+        :param columns: further columns of added objects, as for :meth:`add_objects`.
+        :raises MetadataValueError: if a detection names an object that the frame does not hold,
+            or a value does not fit.
+        :raises NonFiniteValueError: for NaN and infinity.
+        """
         from .convert import from_supervision
 
         from_supervision(self, frame, detections, **columns)
 
     def to_arrow(self) -> Any:
-        """``pyarrow.Table`` with one row for each object; see :mod:`.convert`."""
+        """Objects as a ``pyarrow.Table``: one row for each, with every column of ``objects``.
+
+        ``rect`` becomes the columns left, top, width and height; other columns of several values
+        are fixed-size lists; labels are dictionary-encoded; frame_index and some fields of the
+        frame come with each object. Fields that the SDK does not have are left out.
+
+        :raises MissingExtraError: if pyarrow is not installed.
+        """
         from .convert import to_arrow
 
         return to_arrow(self)

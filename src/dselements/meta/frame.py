@@ -191,7 +191,14 @@ class Frame(Handle):
 
 
 class Frames:
-    """Frames of a batch, with their fields as columns (read-only arrays)."""
+    """Frames of a batch: iterate, index, or take a field of all frames as a column.
+
+    ``batch.frames.source_id`` is a read-only array with one value for each frame. Columns are
+    the fields of :class:`Frame`: pad_index, batch_id, frame_num, buf_pts, ntp_timestamp,
+    source_id, source_frame_width, source_frame_height, num_obj_meta, bInferDone,
+    misc_frame_info (n, 4), pipeline_width, pipeline_height and the others. To edit, set the
+    field of a frame.
+    """
 
     __slots__ = ("_batch",)
 

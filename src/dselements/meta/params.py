@@ -46,7 +46,12 @@ class _View:
 
 
 class RectParams(_View):
-    """NvOSD_RectParams of an object; colours are (red, green, blue, alpha), 0 to 1."""
+    """NvOSD_RectParams of an object: the object's fields under NVIDIA's names.
+
+    Read and write left, top, width, height, border_width (pixels), border_color, has_bg_color,
+    bg_color, has_color_info, color_id, rotation_angle (degrees; SDK 9). Colours are (red, green,
+    blue, alpha) from 0 to 1.
+    """
 
     __slots__ = ()
     _names: ClassVar[dict[str, str]] = {
@@ -59,7 +64,7 @@ class RectParams(_View):
 
 
 class FontParams(_View):
-    """NvOSD_FontParams of an object's text."""
+    """NvOSD_FontParams of an object's text: font_name, font_size (points), font_color."""
 
     __slots__ = ()
     _names: ClassVar[dict[str, str]] = {
@@ -68,7 +73,11 @@ class FontParams(_View):
 
 
 class TextParams(_View):
-    """NvOSD_TextParams of an object."""
+    """NvOSD_TextParams of an object: the object's fields under NVIDIA's names.
+
+    Read and write display_text, x_offset, y_offset (pixels), set_bg_clr, text_bg_clr, and what
+    ``font_params`` holds.
+    """
 
     __slots__ = ()
     _names: ClassVar[dict[str, str]] = {
