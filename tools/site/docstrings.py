@@ -144,7 +144,7 @@ def link(target: str, obj: Any, public: frozenset[str]) -> str:
     if target.startswith("."):
         return f"`{short}`"  # a module: read it there
     try:
-        path = shown if shown.startswith("dselements.") else resolved(obj, shown)
+        path = resolved(obj.package if shown.startswith("dselements.") else obj, shown)
     except (griffe.NameResolutionError, KeyError):
         log.warning("%s: nothing is named %r here", obj.path, target)
         return f"`{short}`"
@@ -154,7 +154,7 @@ def link(target: str, obj: Any, public: frozenset[str]) -> str:
 
 def resolved(obj: Any, name: str) -> str:
     """Canonical path of a name as seen from an object."""
-    first, _, rest = name.partition(".")
+    first, _, rest = name.removeprefix("dselements.").partition(".")
     scope = obj
     while scope is not None and first not in scope.members:
         scope = scope.parent
