@@ -20,6 +20,7 @@ NOT_AGAIN = (
 
 NOT_RUN: dict[tuple[str, str], str] = {
     ("docs/howto/rtsp.md", "Two cameras"): "there are no cameras, and no RTSP server",
+    ("docs/howto/pixels.md", "gpubrightness.py"): "needs a GPU; tests/gpu runs the same calls",
     ("docs/howto/deepstream.md", "With DeepStream installed"): "needs a GPU and DeepStream",
     ("docs/migrating-from-gvapython.md", "gva_filter.py"): "needs DL Streamer",
     ("docs/migrating-from-gvapython.md", "With DL Streamer"): "needs DL Streamer",

@@ -67,6 +67,7 @@ class DeviceArray:
         """Bytes; rows are padded to the surface's pitch."""
 
     dtype = np.dtype(np.uint8)
+    """Always uint8."""
 
     @property
     def ndim(self) -> int:
@@ -253,7 +254,7 @@ class DeviceSurface:
 
     @property
     def planes(self) -> list[DeviceArray]:
-        """Views of the planes, shaped as :attr:`Surface.planes`.
+        """Views of the planes, shaped as :attr:`~dselements.surface.Surface.planes`.
 
         :raises SurfaceError: after close().
         """
