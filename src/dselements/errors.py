@@ -203,6 +203,14 @@ TABLE: tuple[ErrorRow, ...] = (
         "A pipeline that dselements runs by itself failed.",
     ),
     ErrorRow(
+        "HarnessError",
+        AssertionError,
+        "library",
+        "FAILED",
+        "",
+        "A test harness found that an element does not do what the test expects.",
+    ),
+    ErrorRow(
         "AssetError",
         OSError,
         "resource",
@@ -273,5 +281,7 @@ if TYPE_CHECKING:  # the same classes, for type checkers; a test compares both
     class RegistrationError(DselementsError, RuntimeError): ...
 
     class PipelineError(DselementsError, RuntimeError): ...
+
+    class HarnessError(DselementsError, AssertionError): ...
 
     class AssetError(DselementsError, OSError): ...
