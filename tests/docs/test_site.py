@@ -17,7 +17,7 @@ pytest.importorskip("mkdocs")
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "site"))
 
-PUBLIC = ("dselements.element", "dselements.meta", "dselements.surface")
+PUBLIC = ("dselements.element", "dselements.meta", "dselements.surface", "dselements.testing")
 # The build must read source code only, and must fetch nothing.
 BUILD = """
 import socket, sys

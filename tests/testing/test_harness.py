@@ -308,6 +308,10 @@ def test_what_is_wrong_with_the_call_is_named() -> None:
         ElementHarness(Gate, colour=1)
     with pytest.raises(HarnessError, match="not started"):
         ElementHarness(Gate).push_frame()
+    with ElementHarness(Gate) as closed:
+        assert closed.element is not None
+    with pytest.raises(HarnessError, match="harness is closed"):
+        _ = closed.stats
     with pytest.raises(HarnessError, match="is no element"):
         ElementHarness(3)
     with ElementHarness(Gate) as h:

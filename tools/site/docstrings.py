@@ -20,7 +20,7 @@ import griffe
 log = logging.getLogger("mkdocs.plugins.site_docstrings")
 
 PUBLIC = ("dselements", "dselements.meta", "dselements.element", "dselements.surface",
-          "dselements.errors")  # fmt: skip
+          "dselements.testing", "dselements.errors")  # fmt: skip
 """Packages whose ``__all__`` is the public API."""
 
 ROLE = re.compile(r":(?:class|meth|func|attr|data|mod|exc):`([~.\w]+)`")
@@ -59,7 +59,10 @@ def public_paths(pkg: Any) -> frozenset[str]:
     """Canonical paths of what the site's reference shows."""
     found = set()
     for path in PUBLIC:
-        module = pkg if path == pkg.name else pkg[path.removeprefix("dselements.")]
+        tail = path.removeprefix("dselements.")
+        if path != pkg.name and tail not in pkg.members:
+            continue  # a package of which only a part is looked at
+        module = pkg if path == pkg.name else pkg[tail]
         for name in module.exports or ():
             member = module.members.get(str(name))
             if member is not None:

@@ -86,8 +86,7 @@ class ElementHarness:
         self._sources: dict[str, Any] = {}
         self._sink: Any = None
         self._running = False
-        self.element = _make(element)
-        """The Gst.Element."""
+        self._element = _make(element)
         self.set(**properties)
         self.bus = Gst.Bus.new()
         """Messages of the element."""
@@ -149,7 +148,19 @@ class ElementHarness:
         return self.start()
 
     def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop, and let go of the element. Records that were pulled stay good."""
         self.stop()
+        self._element = None
+
+    @property
+    def element(self) -> Any:
+        """The Gst.Element. :raises HarnessError: after the ``with`` block."""
+        if self._element is None:
+            raise HarnessError("the harness is closed", hint="look at it inside the with block")
+        return self._element
 
     def restart(self) -> None:
         """To NULL and back to PLAYING, as an application that plays a second file."""

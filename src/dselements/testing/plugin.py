@@ -58,7 +58,7 @@ def ds_harness() -> Iterator[Callable[..., ElementHarness]]:
 
     yield make
     while made:
-        made.pop().stop()
+        made.pop().close()
 
 
 @pytest.fixture

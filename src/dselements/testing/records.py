@@ -22,20 +22,27 @@ class ObjectRecord:
     """One object, copied."""
 
     class_id: int
+    """Class index of the detector."""
     label: str
+    """Text of its class."""
     confidence: float
+    """Of the detector, 0 to 1."""
     bbox: tuple[float, float, float, float]
     """Left, top, width, height in pixels of the frame."""
     object_id: int | None = None
     """None while untracked."""
     unique_component_id: int = 0
+    """Which detector found it."""
     tracker_confidence: float = 0.0
+    """Of the tracker, 0 to 1."""
     parent: int | None = None
     """Index of the parent within the frame's objects."""
     display_text: str | None = None
+    """Text that is drawn; None for none."""
     classifiers: list[list[tuple[str, float]]] = field(default_factory=list)
     """Label and probability of each label of each classifier, newest classifier first."""
     payloads: dict[str, Any] = field(default_factory=dict)
+    """Named values that are attached to it."""
     mask: npt.NDArray[np.float32] | None = None
     """float32 (height, width) or None."""
 
@@ -45,13 +52,17 @@ class FrameRecord:
     """One frame, copied."""
 
     source_id: int
+    """Number of the stream."""
     frame_num: int
+    """Number of the frame in its stream."""
     pts: int | None
     """``buf_pts`` in nanoseconds; None if unset."""
     size: tuple[int, int]
     """Width and height in pixels."""
     objects: list[ObjectRecord] = field(default_factory=list)
+    """In the order of the metadata."""
     payloads: dict[str, Any] = field(default_factory=dict)
+    """Named values that are attached to it."""
     display: list[dict[str, Any]] = field(default_factory=list)
     """Shapes of the display metas: ``kind`` and the fields of it."""
 
@@ -65,6 +76,7 @@ class BatchRecord:
     frames: list[FrameRecord] | None
     """None if the buffer had no NvDsBatchMeta."""
     payloads: dict[str, Any] = field(default_factory=dict)
+    """Named values that are attached to the batch."""
     columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     """``class_id`` int32, ``confidence`` float32, ``object_id`` uint64, ``label`` object [n] and
     ``rect`` float32 [n, 4] of all objects of all frames."""
