@@ -209,6 +209,20 @@ TABLE: tuple[ErrorRow, ...] = (
         "FAILED",
         "",
         "A test harness found that an element does not do what the test expects.",
+        "BuildError",
+        RuntimeError,
+        "core",
+        "FAILED",
+        "",
+        "A native plugin cannot be built: a source, an option, the compiler or a library.",
+    ),
+    ErrorRow(
+        "ScaffoldError",
+        ValueError,
+        "core",
+        "FAILED",
+        "",
+        "A package cannot be generated: its name or its folder.",
     ),
     ErrorRow(
         "AssetError",
@@ -283,5 +297,8 @@ if TYPE_CHECKING:  # the same classes, for type checkers; a test compares both
     class PipelineError(DselementsError, RuntimeError): ...
 
     class HarnessError(DselementsError, AssertionError): ...
+    class BuildError(DselementsError, RuntimeError): ...
+
+    class ScaffoldError(DselementsError, ValueError): ...
 
     class AssetError(DselementsError, OSError): ...

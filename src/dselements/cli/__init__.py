@@ -7,6 +7,7 @@ import sys
 import typer
 
 from ..errors import DselementsError
+from .build_plugin.command import build_plugin
 from .demo.command import demo
 from .env import env
 
@@ -19,6 +20,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(env)
+app.command("build-plugin")(build_plugin)
 
 
 @app.command()

@@ -20,7 +20,15 @@ from gi.repository import Gst
 
 from ..errors import RegistrationError
 
-__all__ = ["GROUP", "element", "entry_classes", "register", "register_plugin"]
+__all__ = [
+    "GROUP",
+    "element",
+    "entry_classes",
+    "forget_declared",
+    "register",
+    "register_hosted",
+    "register_plugin",
+]
 
 GROUP = "dselements.elements"
 """Entry-point group: each value is an element class, or a module with a table ``ELEMENTS``."""
@@ -177,20 +185,87 @@ def _register(cls: type[Any], plugin: Any) -> None:
     _registered[name] = cls
 
 
-def register_plugin() -> None:
+def register_plugin() -> tuple[str, int, type[Any]] | None:
     """Called by the file that the gst-python loader imports: register all installed elements.
 
     What cannot be loaded is reported on standard error; the others are registered.
+
+    :returns: an element for the loader to register by itself, or None. Where Python ran before
+        the loader came (another plugin booted it), the loader does not say which plugin it is;
+        the others are then registered as soon as that element tells.
     """
     Gst.init(None)
-    plugin = getattr(Gst, "__plugin__", None)
 
     def report(where: str, error: Exception) -> None:
         print(f"dselements: {where} cannot be loaded:", file=sys.stderr)
         traceback.print_exception(type(error), error, error.__traceback__)
 
-    for cls in entry_classes(report):
+    classes = list(entry_classes(report))
+    registry = Gst.Registry.get()
+    plugin = getattr(Gst, "__plugin__", None) or registry.find_plugin(_LOADER)
+    if plugin is not None:
+        _register_each(classes, plugin)
+        return None
+    free = [cls for cls in classes if registry.lookup_feature(cls._ds_name) is None]
+    if not free:
+        return None
+    first = free[0]
+
+    def added(registry: Any, feature: Any) -> None:
+        if feature.get_name() == first._ds_name:
+            registry.disconnect(handler)
+            _registered[first._ds_name] = first
+            _register_each([cls for cls in classes if cls is not first], feature.get_plugin())
+
+    handler = registry.connect("feature-added", added)
+    return first._ds_name, getattr(first, "_ds_rank", 0), first
+
+
+def _register_each(classes: list[type[Any]], plugin: Any) -> None:
+    for cls in classes:
         try:
             _register(cls, plugin)
         except RegistrationError as error:
             print(f"dselements: {error}", file=sys.stderr)
+
+
+def register_hosted(
+    plugin: str, modules: frozenset[str], add: Callable[[str, int, int], bool]
+) -> None:
+    """Register the elements of a compiled plugin, all or none of them.
+
+    :param plugin: the plugin's name.
+    :param modules: names of its modules, imported; classes of others are none of its own.
+    :param add: registers a name, rank and GType with the plugin as the owner.
+    :raises RegistrationError: if there is no element, or a name is taken.
+    """
+    found: dict[str, type[Any]] = {}
+    for module in sorted(modules):
+        for cls in vars(sys.modules[module]).values():
+            if getattr(cls, "__module__", None) != module or "_ds_name" not in vars(cls):
+                continue
+            if found.setdefault(cls._ds_name, cls) is not cls:
+                raise RegistrationError(f"the plugin {plugin} has two elements {cls._ds_name!r}")
+    if not found:
+        raise RegistrationError(
+            f"the plugin {plugin} has no element: no class in {', '.join(sorted(modules))} was "
+            "made with @element"
+        )
+    for name in found:
+        there = Gst.Registry.get().lookup_feature(name)
+        owner = there.get_plugin_name() if there is not None else None
+        if there is not None and owner != plugin:
+            by = f"of the plugin {owner}" if owner else "that this process registered"
+            raise RegistrationError(f"{name} is an element {by} already", hint="take another name")
+    for name, cls in found.items():
+        # The hash of PyGObject's type wrapper is the GType.
+        if not add(name, getattr(cls, "_ds_rank", 0), hash(cls.__gtype__)):
+            raise RegistrationError(f"GStreamer did not register {name}")
+        _registered[name] = cls
+
+
+def forget_declared(modules: frozenset[str]) -> None:
+    """Undo the declarations of modules whose plugin failed, so that register() leaves them out."""
+    for name, cls in list(_declared.items()):
+        if cls.__module__ in modules and _registered.get(name) is not cls:
+            del _declared[name]

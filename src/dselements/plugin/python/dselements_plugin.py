@@ -2,4 +2,6 @@
 
 from dselements.element.registry import register_plugin
 
-register_plugin()
+_left_to_the_loader = register_plugin()
+if _left_to_the_loader is not None:
+    __gstelementfactory__ = _left_to_the_loader
