@@ -23,6 +23,7 @@ SETTLE_S = 3.0
 os.environ.setdefault("DSELEMENTS_CACHE", str(ROOT / ".cache"))
 os.environ["GST_REGISTRY"] = str(Path(tempfile.mkdtemp(prefix="dselements-test-")) / "registry.bin")
 sys.path.insert(0, str(ROOT / "tests" / "elements"))  # pipelines.py
+sys.path.insert(0, str(ROOT / "tests" / "cli"))  # plugin_sources.py
 
 
 def pytest_unconfigure() -> None:

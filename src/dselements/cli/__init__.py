@@ -10,6 +10,7 @@ from ..errors import DselementsError
 from .build_plugin.command import build_plugin
 from .demo.command import demo
 from .env import env
+from .new.command import new
 
 app = typer.Typer(
     name="dselements",
@@ -21,6 +22,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(env)
 app.command("build-plugin")(build_plugin)
+app.command()(new)
 
 
 @app.command()

@@ -54,9 +54,8 @@ def build(settings: BuildSettings, check: Callable[[Path], object] | None = None
         objects = []
         level = f"-O{settings.optimize}"
         if settings.cython:
-            for number, module in enumerate(modules):
-                c_file = _to_c(module, folder / f"m{number}.c")
-                objects.append(folder / f"m{number}.o")
+            for module, c_file in zip(modules, _to_c(modules, folder), strict=True):
+                objects.append(c_file.with_suffix(".o"))
                 rename = f"-DPyInit_{module.init_name}={_init_function(module)}"
                 package = "-DPyInit___init__=PyInit_package_" + module.identifier
                 tools.compile(c_file, objects[-1], level, *FLAGS, rename, package)
@@ -100,25 +99,36 @@ def _shim() -> str:
     return (files(__package__) / "shim.c").read_text(encoding="utf-8")
 
 
-def _to_c(module: SourceModule, c_file: Path) -> Path:
-    """Run Cython in a process of its own, where nothing else is imported."""
-    # Cython derives the module's name and the file name in tracebacks from where the file lies.
-    folder = c_file.with_suffix("")
-    source = folder / module.shown
-    source.parent.mkdir(parents=True)
-    shutil.copyfile(module.path, source)
-    script = (
-        "import sys; from Cython.Compiler.Main import compile_single, CompilationOptions, "
-        "default_options\n"
-        "options = CompilationOptions(default_options, output_file=sys.argv[2], language_level=3,"
-        " compiler_directives={'binding': True, 'embedsignature': False,"
-        " 'annotation_typing': False, 'always_allow_keywords': True})\n"
-        "result = compile_single(sys.argv[1], options, full_module_name=sys.argv[3])\n"
-        "sys.exit(1 if result.num_errors else 0)\n"
+_CYTHON = """
+import sys
+from Cython.Compiler.Main import CompilationOptions, compile_single, default_options
+
+directives = {"binding": True, "annotation_typing": False, "always_allow_keywords": True}
+for source, target, name in zip(*[iter(sys.argv[1:])] * 3):
+    options = CompilationOptions(
+        default_options, output_file=target, language_level=3, compiler_directives=directives
     )
+    if compile_single(source, options, full_module_name=name).num_errors:
+        sys.exit(1)
+"""
+"""Annotations stay what Python makes of them: hints, not C types."""
+
+
+def _to_c(modules: list[SourceModule], folder: Path) -> list[Path]:
+    """Run Cython in a process of its own, where nothing else is imported."""
+    # The path that it is given is the file name in tracebacks, and is also looked at.
+    copies = folder / "sources"
+    targets = []
+    arguments = []
+    for number, module in enumerate(modules):
+        copy = copies / module.shown
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(module.path, copy)
+        targets.append(folder / f"m{number}.c")
+        arguments += [module.shown, str(targets[-1]), module.name]
     done = subprocess.run(
-        [sys.executable, "-c", script, module.shown, str(c_file), module.name],
-        cwd=folder,
+        [sys.executable, "-c", _CYTHON, *arguments],
+        cwd=copies,
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -126,10 +136,10 @@ def _to_c(module: SourceModule, c_file: Path) -> Path:
     )
     if done.returncode != 0:
         raise BuildError(
-            f"Cython cannot compile {module.path}:\n{(done.stderr + done.stdout).strip()[-4000:]}",
+            f"Cython failed:\n{(done.stderr + done.stdout).strip()[-4000:]}",
             hint="--no-cython embeds the bytecode instead",
         )
-    return c_file
+    return targets
 
 
 def _quoted(text: str) -> str:
