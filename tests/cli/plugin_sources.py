@@ -27,7 +27,7 @@ class Count(ds.MetaTransform):
         print("counted", self.seen)
 '''
 
-GATE = '''
+GATE = """
 import dselements as ds
 
 
@@ -37,7 +37,7 @@ class Gate(ds.MetaTransform):
 
     def process(self, batch: ds.Batch) -> None:
         batch.remove(batch.objects.confidence < self.min_confidence)
-'''
+"""
 
 PACKAGE = {
     "__init__.py": '"""A package of two elements"""\nfrom .one import One\n__all__ = ["One"]\n',

@@ -309,8 +309,6 @@ def test_the_environment_variable_chooses_the_environment(
         (sys.prefix, ""),
         (sys.executable, ""),
     ):
-        done = run(
-            ["gst-inspect-1.0", plugin], tmp_path, "", system, DSELEMENTS_PYTHON=value
-        )
+        done = run(["gst-inspect-1.0", plugin], tmp_path, "", system, DSELEMENTS_PYTHON=value)
         assert (done.returncode == 0) == (told == ""), done.stderr
         assert told in done.stderr

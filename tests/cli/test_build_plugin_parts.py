@@ -100,7 +100,7 @@ def test_what_is_missing_is_named_with_the_command(
     module = sys.modules["dselements.cli.build_plugin.toolchain"]
     with monkeypatch.context() as patch:
         patch.setenv("CC", "no-such-compiler")
-        with pytest.raises(BuildError, match="'no-such-compiler' .sudo apt install gcc libc6-dev"):
+        with pytest.raises(BuildError, match=r"'no-such-compiler' .sudo apt install gcc libc6-dev"):
             find_toolchain()
     with monkeypatch.context() as patch:
         patch.setattr(module.sysconfig, "get_paths", lambda: {"include": str(tmp_path)})
@@ -108,7 +108,7 @@ def test_what_is_missing_is_named_with_the_command(
             find_toolchain()
     with monkeypatch.context() as patch:
         patch.setattr(module, "GSTREAMER", "libgstreamer-9.so.0")
-        with pytest.raises(BuildError, match="finds no libgstreamer-9.so.0 .sudo apt install"):
+        with pytest.raises(BuildError, match=r"finds no libgstreamer-9\.so\.0 .sudo apt install"):
             find_toolchain()
     with monkeypatch.context() as patch:
         patch.setattr(module.sysconfig, "get_config_var", lambda name: None)
@@ -124,15 +124,17 @@ def test_what_is_missing_is_named_with_the_command(
 def test_a_fault_of_compiler_or_cython_is_shown(tmp_path: Path) -> None:
     source = tmp_path / "gate.py"
     source.write_text("cdef = 1\nmatch x:\n    case 1: pass\nyield 3\n")
-    with pytest.raises(BuildError, match="Cython failed:(.|\n)*gate.py"):
+    with pytest.raises(BuildError, match=r"Cython failed:(.|\n)*gate\.py"):
         build(settings(sources=(source,), output=tmp_path / "libgstx.so"))
     compiler = tmp_path / "cc"
-    compiler.write_text('#!/bin/sh\ncase "$1" in -print*) exec gcc "$@";; esac\necho boo >&2\nexit 1')
+    compiler.write_text(
+        '#!/bin/sh\ncase "$1" in -print*) exec gcc "$@";; esac\necho boo >&2\nexit 1'
+    )
     compiler.chmod(0o755)
     source.write_text("x = 1\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CC", str(compiler))
-        with pytest.raises(BuildError, match="the C compiler failed: .*cc -c(.|\n)*boo"):
+        with pytest.raises(BuildError, match=r"the C compiler failed: .*cc -c(.|\n)*boo"):
             build(settings(sources=(source,), output=tmp_path / "libgstx.so", cython=False))
     assert not (tmp_path / "libgstx.so").exists()
 

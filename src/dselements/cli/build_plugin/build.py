@@ -68,9 +68,7 @@ def build(settings: BuildSettings, check: Callable[[Path], object] | None = None
         if check is not None:
             check(made)
         _put(made, settings.output)
-    return Result(
-        settings.output, settings.name, tuple(m.name for m in modules), PYTHON_VERSION
-    )
+    return Result(settings.output, settings.name, tuple(m.name for m in modules), PYTHON_VERSION)
 
 
 def _put(made: Path, output: Path) -> None:
@@ -144,8 +142,11 @@ def _to_c(modules: list[SourceModule], folder: Path) -> list[Path]:
 
 def _quoted(text: str) -> str:
     """A C string of UTF-8 bytes; no trigraph, no escape that swallows the next character."""
-    safe = {ord(c) for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 "
-            "!#$%&'()*+,-./:;<=>@[]^_{|}~"}
+    safe = {
+        ord(c)
+        for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 "
+        "!#$%&'()*+,-./:;<=>@[]^_{|}~"
+    }
     return '"' + "".join(chr(b) if b in safe else f"\\{b:03o}" for b in text.encode()) + '"'
 
 

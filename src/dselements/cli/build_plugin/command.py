@@ -35,7 +35,7 @@ def build_plugin(
         bool, typer.Option(help="Compile with Cython; else embed the bytecode.")
     ] = True,
     optimize: Annotated[int, typer.Option("--optimize", "-O", help="The C compiler's level.")] = 2,
-    check: Annotated[bool, typer.Option(help="Refuse a taken name, and load the result in gst-inspect-1.0.")] = True,
+    check: Annotated[bool, typer.Option(help="Refuse a taken name; load the result.")] = True,
 ) -> None:
     """Compile Python elements into a GStreamer plugin, found through GST_PLUGIN_PATH."""
     settings = BuildSettings(

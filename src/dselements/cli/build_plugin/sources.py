@@ -82,8 +82,10 @@ def _package(folder: Path) -> Iterator[SourceModule]:
         shown = str(path.relative_to(folder.parent))
         if parts[-1] == "__main__":
             continue  # it is there to be run, not imported
-        if not all((folder.parent / Path(*parts[:i]) / "__init__.py").is_file()
-                   for i in range(1, len(parts))):
+        if not all(
+            (folder.parent / Path(*parts[:i]) / "__init__.py").is_file()
+            for i in range(1, len(parts))
+        ):
             raise BuildError(f"{path} lies in a folder without __init__.py")
         yield SourceModule(".".join(parts[:-1] if parts[-1] == "__init__" else parts), path, shown)
 
