@@ -83,19 +83,37 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* A second, other libpython that runs already but is not the one our calls are bound to. */
-static int find_other_python(struct dl_phdr_info *info, size_t size, void *found) {
-    (void)size;
+typedef struct {
+    int count;
+    char path[8][1024];
+} Paths;
+
+/* The linker's lock is held here: no dlopen(). */
+static int collect_pythons(struct dl_phdr_info *info, size_t size, void *found) {
+    Paths *paths = found;
     const char *name = info->dlpi_name ? base_name(info->dlpi_name) : "";
-    if (strncmp(name, "libpython", 9) || !strcmp(name, LIBPYTHON) || !strcmp(name, "libpython3.so"))
-        return 0;
-    void *library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library) return 0;
-    int (*initialized)(void) = (int (*)(void))dlsym(library, "Py_IsInitialized");
-    int runs = initialized && initialized != Py_IsInitialized && initialized();
-    dlclose(library);
-    if (runs) *(const char **)found = name;
-    return runs;
+    (void)size;
+    if (!strncmp(name, "libpython", 9) && strcmp(name, LIBPYTHON) &&
+        strcmp(name, "libpython3.so") && paths->count < 8)
+        snprintf(paths->path[paths->count++], sizeof paths->path[0], "%s", info->dlpi_name);
+    return 0;
+}
+
+/* A second, other libpython that runs already but is not the one our calls are bound to. */
+static int other_python(char *name, size_t size) {
+    Paths paths = {0};
+    dl_iterate_phdr(collect_pythons, &paths);
+    for (int i = 0; i < paths.count; i++) {
+        void *library = dlopen(paths.path[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (!library) continue;
+        int (*initialized)(void) = (int (*)(void))dlsym(library, "Py_IsInitialized");
+        int runs = initialized && initialized != Py_IsInitialized && initialized();
+        dlclose(library);
+        if (!runs) continue;
+        snprintf(name, size, "%s", base_name(paths.path[i]));
+        return 1;
+    }
+    return 0;
 }
 
 /* Both build and process are free-threaded, or neither is: the object layouts differ. */
@@ -108,8 +126,8 @@ static int same_threading(const char *version) {
 }
 
 static int python_fits(void) {
-    char text[512];
-    const char *version = Py_GetVersion(), *other = NULL;
+    char text[512], other[256];
+    const char *version = Py_GetVersion();
     size_t length = strlen(PYTHON_VERSION);
     if (strncmp(version, PYTHON_VERSION, length) || version[length] != '.' ||
         !same_threading(version)) {
@@ -119,8 +137,7 @@ static int python_fits(void) {
         tell(text);
         return 0;
     }
-    dl_iterate_phdr(find_other_python, &other);
-    if (other) {
+    if (other_python(other, sizeof other)) {
         snprintf(text, sizeof text,
                  "it was built for CPython " PYTHON_VERSION ", but %.80s runs in this process "
                  "already; build it again with that Python", other);
