@@ -209,6 +209,8 @@ TABLE: tuple[ErrorRow, ...] = (
         "FAILED",
         "",
         "A test harness found that an element does not do what the test expects.",
+    ),
+    ErrorRow(
         "BuildError",
         RuntimeError,
         "core",
@@ -297,6 +299,7 @@ if TYPE_CHECKING:  # the same classes, for type checkers; a test compares both
     class PipelineError(DselementsError, RuntimeError): ...
 
     class HarnessError(DselementsError, AssertionError): ...
+
     class BuildError(DselementsError, RuntimeError): ...
 
     class ScaffoldError(DselementsError, ValueError): ...

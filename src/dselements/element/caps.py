@@ -12,7 +12,7 @@ from gi.repository import Gst
 from ..errors import SurfaceError
 from ..surface.format import VideoFormat
 
-__all__ = ["ANY_VIDEO", "in_nvmm", "templates", "video_format"]
+__all__ = ["ANY_VIDEO", "in_nvmm", "structure_of", "templates", "video_format"]
 
 ANY_VIDEO = (
     "video/x-raw; video/x-raw(memory:NVMM); video/x-raw(memory:CUDAMemory); video/x-raw(ANY)"
@@ -50,11 +50,21 @@ def in_nvmm(caps: Any) -> bool:
     return bool(caps is not None and caps.get_size()) and NVMM in _memories(caps.get_features(0))
 
 
+def structure_of(owner: Any, *index: int) -> Any:
+    """The structure of an event or query, or the one of caps at an index; None if there is none.
+
+    GStreamer 1.26 gives it as a context manager. It is the owner's: good while that is there.
+    """
+    found = owner.get_structure(*index)
+    enter = getattr(found, "__enter__", None)
+    return found if enter is None else enter()
+
+
 def video_format(caps: Any) -> VideoFormat | None:
     """The format of fixed raw video caps in system memory; None for other memory or formats."""
     if caps is None or not caps.get_size():
         return None
-    structure = caps.get_structure(0)
+    structure = structure_of(caps, 0)
     features = caps.get_features(0)
     if structure.get_name() != "video/x-raw":
         return None

@@ -14,6 +14,8 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
+from .caps import structure_of
+
 __all__ = ["StreamInfo", "parse_stream_event", "stream_event"]
 
 _PREFIX = "dselements-stream-"
@@ -50,7 +52,7 @@ def parse_stream_event(event: Any) -> StreamInfo | None:
     """What :func:`stream_event` put in; None for any other event."""
     if event.type != Gst.EventType.CUSTOM_DOWNSTREAM_STICKY:
         return None
-    structure = event.get_structure()
+    structure = structure_of(event)
     if structure is None or not structure.get_name().startswith(_PREFIX):
         return None
     rate = structure.get_value("framerate")

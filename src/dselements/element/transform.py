@@ -20,7 +20,7 @@ from ..meta.batch import Batch
 from ..surface.format import VideoFormat
 from ..surface.nvmm import NvmmSurfaces
 from ..surface.system import SystemSurfaces
-from .caps import ANY_VIDEO, in_nvmm, templates, video_format
+from .caps import ANY_VIDEO, in_nvmm, structure_of, templates, video_format
 from .declared import DeclaredProperties
 from .gobject import class_address
 from .log import Log
@@ -285,7 +285,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         caps = self.sinkpad.get_current_caps()
         if caps is None:
             return 0, 0
-        structure = caps.get_structure(0)
+        structure = structure_of(caps, 0)
         return structure.get_int("width")[1], structure.get_int("height")[1]
 
     # -- failing -------------------------------------------------------------------

@@ -18,7 +18,7 @@ from gi.repository import GLib, Gst
 
 from .._core import _native, load
 from ..element import MetaTransform, register
-from ..element.caps import video_format
+from ..element.caps import structure_of, video_format
 from ..errors import HarnessError
 from ..meta import Batch
 from ..meta.fields import NO_TIME
@@ -283,7 +283,8 @@ class ElementHarness:
         return self._sources[name]
 
     def _duration(self) -> int:
-        structure = Gst.Caps.from_string(self.caps).get_structure(0)
+        caps = Gst.Caps.from_string(self.caps)  # the structure is its
+        structure = structure_of(caps, 0)
         known, num, denom = structure.get_fraction("framerate")
         return _SECOND * denom // num if known and num else _SECOND // 30
 

@@ -12,6 +12,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
 from ...element import register
+from ...element.caps import structure_of
 from ...errors import PipelineError
 from .recorder import Recorder
 from .settings import TILE_HEIGHT, TILE_WIDTH, DemoSettings, is_uri
@@ -107,7 +108,7 @@ class DemoPipeline:
     @staticmethod
     def _on_pad(_decoder: Any, pad: Any, target: Any) -> None:
         caps = pad.get_current_caps() or pad.query_caps(None)
-        video = caps.get_size() and caps.get_structure(0).get_name() == "video/x-raw"
+        video = caps.get_size() and structure_of(caps, 0).get_name() == "video/x-raw"
         if video and not target.is_linked():
             pad.link(target)
 
@@ -164,5 +165,5 @@ class DemoPipeline:
         caps = self.mux.get_static_pad("src").get_current_caps()
         if caps is None:
             return 0.0
-        known, numerator, denominator = caps.get_structure(0).get_fraction("framerate")
+        known, numerator, denominator = structure_of(caps, 0).get_fraction("framerate")
         return numerator / denominator if known and denominator else 0.0

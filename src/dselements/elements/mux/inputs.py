@@ -16,6 +16,7 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
+from ...element.caps import structure_of
 from ...element.streams import StreamInfo
 from ...meta.fields import NO_TIME
 
@@ -38,7 +39,7 @@ class Stream(NamedTuple):
         if event.type == Gst.EventType.SEGMENT:
             return self._replace(segment=event.parse_segment().copy())
         if event.type == Gst.EventType.CAPS:
-            structure = event.parse_caps().get_structure(0)
+            structure = structure_of(event.parse_caps(), 0)
             known, num, denom = structure.get_fraction("framerate")
             return self._replace(
                 width=structure.get_int("width")[1],
@@ -123,7 +124,7 @@ def parse_marker(event: Any) -> tuple[int, int] | None:
     """Number and serial of a marker; None for any other event."""
     if event.type != Gst.EventType.CUSTOM_DOWNSTREAM:
         return None
-    structure = event.get_structure()
+    structure = structure_of(event)
     if structure is None or structure.get_name() != _MARKER:
         return None
     return structure.get_value("number"), int(structure.get_value("serial"))
