@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("gi")
 
 from dselements import assets
+from dselements.element.caps import structure_of
 from dselements.meta.jsonl import read_records
 
 pytestmark = pytest.mark.model
@@ -48,7 +49,7 @@ def probe(path: Path) -> dict[str, Any]:
     def caps(_pad: Any, info: Any) -> Any:
         event = info.get_event()
         if event.type == Gst.EventType.CAPS:
-            structure = event.parse_caps().get_structure(0)
+            structure = structure_of(event.parse_caps(), 0)
             size.append((structure.get_int("width")[1], structure.get_int("height")[1]))
         return Gst.PadProbeReturn.OK
 

@@ -12,6 +12,7 @@ from pipelines import Gst, launch, play, stats, texts
 
 import dselements as ds
 from dselements._core import _native
+from dselements.element.caps import structure_of
 
 MUX = (
     "dsmux name=m width=32 height=24 ! dssynth num-objects=3 seed=5 ! testlook name=before "
@@ -150,7 +151,7 @@ def test_a_pad_requested_while_playing_gets_the_streams_events() -> None:
     pipeline.set_state(Gst.State.NULL)
     assert len(seen) >= 3
     assert {row[0] for row in seen} == {1}
-    assert caps.get_structure(0).get_int("width") == (True, 32)
+    assert structure_of(caps, 0).get_int("width") == (True, 32)
 
 
 def test_a_branch_that_ends_early_does_not_stop_the_other() -> None:

@@ -14,6 +14,7 @@ from pipelines import Gst, launch, play, stats, texts
 
 import dselements as ds
 from dselements._core import _native
+from dselements.element.caps import structure_of
 
 MS = Gst.MSECOND
 
@@ -43,7 +44,7 @@ class Pad:
         if event.type == Gst.EventType.STREAM_START:
             self.log.append((kind, event.parse_stream_start()))
         elif event.type == Gst.EventType.CAPS:
-            structure = event.parse_caps().get_structure(0)
+            structure = structure_of(event.parse_caps(), 0)
             self.log.append((kind, structure.get_fraction("framerate")[1:]))
         elif event.type == Gst.EventType.SEGMENT:
             segment = event.parse_segment()

@@ -15,6 +15,7 @@ gi.require_version("GstApp", "1.0")
 from gi.repository import Gst, GstApp  # noqa: F401
 
 import dselements as ds
+from dselements.element.caps import structure_of
 from dselements.surface import SystemSurfaces, VideoFormat
 
 WIDTH, HEIGHT, COLOUR = 128, 96, 0xFF285078  # pattern=solid-color takes ARGB
@@ -82,7 +83,7 @@ def run(description: str) -> list[Any]:
 
 
 def rgb(sample: Any, index: int = 0) -> np.ndarray:
-    structure = sample.get_caps().get_structure(0)
+    structure = structure_of(sample.get_caps(), 0)
     info = VideoFormat.make(
         structure.get_string("format"), WIDTH, HEIGHT, structure.get_string("colorimetry")
     )
