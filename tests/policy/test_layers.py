@@ -13,7 +13,7 @@ PACKAGE = ROOT / "src" / "dselements"
 
 # From the top (knows nobody) to the bottom (may know all before it).
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors"}),
+    frozenset({"errors", "entry_group"}),
     frozenset({"_core"}),
     frozenset({"meta"}),
     frozenset({"surface"}),
@@ -24,7 +24,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "__main__", "__init__"}),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-NO_GI = {"errors", "_core", "meta", "geometry", "tracking", "brokers", "backends", "workers"}
+NO_GI = {
+    "errors", "entry_group", "_core", "meta", "geometry", "tracking", "brokers", "backends", "workers",
+}  # fmt: skip
 
 
 def module_name(path: Path) -> str:

@@ -9,6 +9,7 @@ import typer
 from ..errors import DselementsError
 from .build_plugin.command import build_plugin
 from .demo.command import demo
+from .doctor.command import doctor
 from .env import env
 from .new.command import new
 
@@ -20,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
+app.command()(doctor)
 app.command()(env)
 app.command("build-plugin")(build_plugin)
 app.command()(new)

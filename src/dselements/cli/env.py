@@ -7,15 +7,14 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-__all__ = ["env", "env_lines", "plugin_dir", "refresh"]
+from ..entry_group import installed
 
-GROUP = "dselements.elements"
+__all__ = ["env", "env_lines", "env_values", "plugin_dir", "refresh"]
 
 
 def plugin_dir() -> Path:
@@ -28,16 +27,21 @@ def _put_first(value: str, paths: str) -> str:
     return os.pathsep.join([value, *rest])
 
 
-def env_lines(environ: Mapping[str, str]) -> list[str]:
-    """Shell lines that set GST_PLUGIN_PATH and PATH.
+def env_values(environ: Mapping[str, str]) -> dict[str, str]:
+    """GST_PLUGIN_PATH and PATH as they should be.
 
     The loader takes the Python that ``python3`` on PATH names: it must be the one that
     dselements is installed in.
     """
-    values = {
+    return {
         "GST_PLUGIN_PATH": _put_first(str(plugin_dir()), environ.get("GST_PLUGIN_PATH", "")),
         "PATH": _put_first(str(Path(sys.prefix) / "bin"), environ.get("PATH", "")),
     }
+
+
+def env_lines(environ: Mapping[str, str]) -> list[str]:
+    """Shell lines that set GST_PLUGIN_PATH and PATH."""
+    values = env_values(environ)
     return [f"export {name}={shlex.quote(value)}" for name, value in values.items()]
 
 
@@ -48,7 +52,7 @@ def refresh(force: bool = False) -> bool:
     """
     found = sorted(
         f"{entry.name}={entry.value}={entry.dist.version if entry.dist else ''}"
-        for entry in entry_points(group=GROUP)
+        for entry in installed()
     )
     state = hashlib.sha256("\n".join(found).encode()).hexdigest()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dselements"

@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, TypeVar
 
 import gi
@@ -18,6 +18,7 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
+from ..entry_group import GROUP, installed
 from ..errors import RegistrationError
 
 __all__ = [
@@ -25,13 +26,11 @@ __all__ = [
     "element",
     "entry_classes",
     "forget_declared",
+    "loaders",
     "register",
     "register_hosted",
     "register_plugin",
 ]
-
-GROUP = "dselements.elements"
-"""Entry-point group: each value is an element class, or a module with a table ``ELEMENTS``."""
 
 log = logging.getLogger("dselements.element")
 
@@ -94,7 +93,7 @@ def _load(target: str) -> type[Any]:
     return found
 
 
-def _loaders(entry: EntryPoint) -> list[tuple[str, Callable[[], type[Any]]]]:
+def loaders(entry: EntryPoint) -> list[tuple[str, Callable[[], type[Any]]]]:
     """What an entry point offers: a description and a function that loads the class."""
     value = entry.load()
     table = getattr(value, "ELEMENTS", None)
@@ -111,13 +110,13 @@ def entry_classes(on_error: Callable[[str, Exception], None]) -> Iterator[type[A
 
     :param on_error: told what could not be loaded and why; the others still come.
     """
-    for entry in entry_points(group=GROUP):
+    for entry in installed():
         try:
-            loaders = _loaders(entry)
+            found = loaders(entry)
         except Exception as error:  # noqa: BLE001 -- reported; others still load
             on_error(f"{entry.name} = {entry.value}", error)
             continue
-        for where, load in loaders:
+        for where, load in found:
             try:
                 yield load()
             except Exception as error:  # noqa: BLE001 -- reported; others still load
