@@ -24,9 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "__main__", "__init__"}),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-NO_GI = {
-    "errors", "entry_group", "_core", "meta", "geometry", "tracking", "brokers", "backends", "workers",
-}  # fmt: skip
+NO_GI = {name for names in LAYERS[:5] for name in names} - {"surface"}
 
 
 def module_name(path: Path) -> str:

@@ -19,7 +19,7 @@ class Entry(NamedTuple):
 
 
 CATALOGUE: dict[str, Entry] = {
-    "python": Entry("Python", "This interpreter is 3.10 or newer", "make the environment anew"),
+    "python": Entry("Python", "Which interpreter this is; 3.10 to 3.13 are tested", ""),
     "numpy": Entry("Python", "numpy can be imported and is new enough", "pip install"),
     "msgspec": Entry("Python", "msgspec can be imported and is new enough", "pip install"),
     "native-module": Entry(

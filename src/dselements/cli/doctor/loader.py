@@ -21,7 +21,7 @@ from .probe import PROBES, run
 __all__ = ["embeds", "path", "plugin", "python", "starts"]
 
 PACKAGE = f"{APT} gstreamer1.0-python3-plugin-loader"
-EVAL = 'eval "$(dselements env)"'
+EVAL = f'eval "$({sys.executable} -m dselements env)"'
 _LIBPYTHON = re.compile(rb"libpython(3)\.(\d+)[a-z]*\.so")
 
 
@@ -161,11 +161,11 @@ def python(ctx: Context) -> Iterator[Finding]:
     if theirs and Path(theirs).resolve().parent == ours:
         yield ok("loader-python", f"the loader takes {found['prefix']} (python3 is {named})")
         return
-    what = (
-        f"which has dselements at {theirs}"
-        if theirs
-        else f"which has no dselements ({found.get('dselements_error', 'its Python did not start')})"
-    )
+    if theirs:
+        what = f"which has dselements at {theirs}"
+    else:
+        why = found.get("dselements_error", "its Python did not start")
+        what = f"which has no dselements ({why})"
     # Nobody whose GST_PLUGIN_PATH does not name us expects gst-launch to work.
     level: Level = "error" if _on_path(ctx) else "warning"
     yield Finding(

@@ -44,7 +44,7 @@ def _version(path: Path) -> str:
     """The wheel's or the SDK's version, from what lies around the file."""
     for folder in path.resolve().parents:
         for info_dir in folder.glob("nvidia_deepstream_videodecode*.dist-info"):
-            return "wheel " + info_dir.name.split("-")[1]
+            return "wheel " + info_dir.name.removesuffix(".dist-info").split("-")[1]
         match = re.fullmatch(r"deepstream-(\d[\d.]*)", folder.name)
         if match:
             return "DeepStream " + match[1]

@@ -16,6 +16,7 @@ from .probe import each
 
 __all__ = ["extras", "interpreter", "native", "packages", "pyds"]
 
+NEWEST = (3, 13)
 NEEDED_BY = {"infer": "the element dsinfer and dselements demo"}
 """Extras that are missed more than others."""
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?\s*([^;]*)(?:;\s*(.*))?$")
@@ -56,8 +57,8 @@ def requirements() -> list[tuple[str, str, str]]:
 def interpreter(_: Context) -> Iterator[Finding]:
     """This Python."""
     text = f"Python {platform.python_version()} at {sys.executable} (environment {sys.prefix})"
-    if sys.version_info < (3, 10):
-        yield error("python", f"{text} is too old: 3.10 is needed", "./script/bootstrap")
+    if sys.version_info[:2] > NEWEST:
+        yield warning("python", f"{text} is newer than {NEWEST[0]}.{NEWEST[1]}, the last tested")
     else:
         yield ok("python", text)
 
@@ -144,7 +145,7 @@ def _distribution_of(module: str) -> str:
     """Name, version and summary of the package that brings a module; empty if none does."""
     for owner in packages_distributions().get(module, ()):
         found = distribution(owner)
-        summary = found.metadata.get("Summary") or ""
+        summary = found.metadata["Summary"] if "Summary" in found.metadata else ""
         return f"{owner} {found.version}" + (f" ({summary})" if summary else "")
     return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from .finding import Finding, error, info, ok, warning
 
 __all__ = ["blacklist", "cache", "elements", "stale"]
 
-REFRESH = 'eval "$(dselements env --refresh)"'
+REFRESH = f'eval "$({sys.executable} -m dselements env --refresh)"'
 
 
 def _age(seconds: float) -> str:
@@ -34,7 +35,7 @@ def cache(ctx: Context) -> Iterator[Finding]:
     path = ctx.registry
     if not _writable(path if path.exists() else path.parent):
         text = f"the registry cache {path} cannot be written: each start scans all plugins again"
-        mend = f'export GST_REGISTRY="$HOME/.gstreamer-registry.bin"'
+        mend = 'export GST_REGISTRY="$HOME/.gstreamer-registry.bin"'
         yield warning("registry-file", text, mend)
     elif not path.exists():
         text = f"no registry cache at {path} yet: the first start of GStreamer makes it"

@@ -22,7 +22,7 @@ def mapped() -> list[str]:
 
 
 def bring_all_in(plugins: list[str]) -> None:
-    """GStreamer plugins of NVIDIA and all installed elements; their own faults are told elsewhere."""
+    """All installed elements and NVIDIA's plugins; faults of theirs are told elsewhere."""
     try:
         from dselements.element.registry import entry_classes
 

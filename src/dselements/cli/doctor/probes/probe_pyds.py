@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 
@@ -12,8 +13,7 @@ def main() -> None:
     with open(sys.argv[1], "w", encoding="utf-8") as output:
         print(json.dumps({"begin": "pyds"}), file=output, flush=True)
         try:
-            import pyds
-
+            pyds = importlib.import_module("pyds")
             names = set(dir(pyds))
             record["ours"] = pyds.__name__.startswith("dselements.")
             record["nvidia"] = "NvDsObjectMeta" in names and not record["ours"]
