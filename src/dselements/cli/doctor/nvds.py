@@ -119,8 +119,9 @@ def process(ctx: Context) -> Iterator[Finding]:
             who = "when dselements loads its own"
         else:
             who = "once all installed elements and NVIDIA's plugins are loaded"
+        foreign = next((path for path in everything if path not in mapped), everything[-1])
         preload = ctx.environ.get("LD_PRELOAD")
-        mend = "unset LD_PRELOAD" if preload else f"export {ENV}={Path(everything[-1]).parent}"
+        mend = "unset LD_PRELOAD" if preload else f"export {ENV}={Path(foreign).parent}"
         yield error(
             "nvds-process",
             f"{len(everything)} copies of libnvds_meta are in the process {who}: "

@@ -125,27 +125,28 @@ def extras(_: Context) -> Iterator[Finding]:
         mend = f"{sys.executable} -m pip install 'dselements[{extra}]'"
         results = each("probe_import", modules)
         broken = [f"{m}: {r['error']}" for m, r in results.items() if "error" in r]
+        told = []
         if broken:
-            text = f"a library of the extra {extra} cannot be imported: {'; '.join(broken)}"
-            yield warning("extra", text, mend, extra)
-        elif old:
-            yield warning("extra", f"too old for the extra {extra}: {'; '.join(old)}", mend, extra)
-        elif lacking:
-            text = f"the extra {extra} is not installed: no {', no '.join(lacking)}"
-            if extra in NEEDED_BY:
-                text += f"; {NEEDED_BY[extra]} need it"
-                yield warning("extra", text, mend, extra)
-            else:
-                yield info("extra", text, mend, extra)
-        else:
+            told.append(f"cannot be imported: {'; '.join(broken)}")
+        if old:
+            told.append(f"too old: {'; '.join(old)}")
+        if lacking:
+            told.append(f"not installed: {', '.join(lacking)}")
+        if not told:
             yield ok("extra", f"the extra {extra}: {', '.join(have)}", extra)
+            continue
+        text = f"the extra {extra}: {'; '.join(told)}"
+        if extra in NEEDED_BY:
+            text += f"; needed by {NEEDED_BY[extra]}"
+        level = warning if broken or old or extra in NEEDED_BY else info
+        yield level("extra", text, mend, extra)
 
 
 def _distribution_of(module: str) -> str:
     """Name, version and summary of the package that brings a module; empty if none does."""
     for owner in packages_distributions().get(module, ()):
         found = distribution(owner)
-        summary = found.metadata["Summary"] if "Summary" in found.metadata else ""
+        summary = " ".join(found.metadata.get_all("Summary") or ())
         return f"{owner} {found.version}" + (f" ({summary})" if summary else "")
     return ""
 
