@@ -81,16 +81,26 @@ def test_loader_of_another_python_version(env: Env, tmp_path: Path) -> None:
     system_plugins(env, tmp_path / "sys", "libgstcoreelements.so")
     patched = tmp_path / "sys" / "libgstpython.so"
     patched.write_bytes(data.replace(own, b"libpython3.88"[: len(own)]))
-    found = doctor("loader-libpython", "loader-plugin", "loader-starts", env=env)
+    found = doctor("loader-libpython", "loader-starts", env=env)
     finding = found.one("loader-libpython")
     assert finding["level"] == "error"
     assert f"for 3.{sys.version_info[1]} ({sys.executable})" in finding["text"]
     assert re.search(r"embeds Python 3\.8", finding["text"])
     assert "--system-site-packages" in finding["mend"]
-    # Its libpython is nowhere, so GStreamer does not load it, as on Debian 13 without -dev.
-    assert f"does not load {patched}" in found.one("loader-plugin")["text"]
+    # Its libpython is nowhere, as on Debian 13 without libpython3-dev.
     assert found.one("loader-starts")["level"] == "error"
     assert "libpython3-dev" in found.one("loader-starts")["mend"]
+
+
+def test_a_loader_that_is_no_library(env: Env, tmp_path: Path) -> None:
+    whole = loader_file(env).read_bytes()
+    system_plugins(env, tmp_path / "sys", "libgstcoreelements.so")
+    broken = tmp_path / "sys" / "libgstpython.so"
+    broken.write_bytes(whole[:3000])
+    finding = doctor("loader-plugin", env=env).one("loader-plugin")
+    assert finding["level"] == "error"
+    assert f"does not load {broken}" in finding["text"]
+    assert finding["mend"].startswith(f"rm -f {env['GST_REGISTRY']}\n")
 
 
 def test_stale_registry_and_its_refresh(env: Env, scanned: Path, tmp_path: Path) -> None:
