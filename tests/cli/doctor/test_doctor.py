@@ -16,6 +16,7 @@ from dselements import __version__
 from dselements._core import loader
 from dselements.assets.store import default_cache
 from dselements.cli.doctor import checks, machine, nvds, probe
+from dselements.cli.doctor import loader as loader_checks
 from dselements.cli.doctor.catalogue import CATALOGUE, markdown
 from dselements.cli.doctor.context import Context
 from dselements.cli.doctor.finding import Finding
@@ -158,6 +159,15 @@ def test_a_command_that_hangs_or_is_missing_is_told() -> None:
     assert "cannot be started" in probe.run(["/nowhere/x"]).failure()
     killed = probe.run(["sh", "-c", "echo why >&2; kill -SEGV $$"])
     assert killed.failure() == "the process crashed (SIGSEGV): why"
+
+
+def test_the_libpython_of_a_loader(tmp_path: Path) -> None:
+    file = tmp_path / "libgstpython.so"
+    file.write_bytes(b"\0libpython3.13.so.1.0\0x\0libpython3.13.so\0libpython\0")
+    assert loader_checks._libpythons(file) == [(3, 13)]
+    assert loader_checks._named(file) == "libpython3.13.so"
+    file.write_bytes(b"\0libpython3.11.so.1.0\0x\0")
+    assert loader_checks._named(file) == "libpython3.11.so.1.0"
 
 
 def test_the_version_of_an_sdk(tmp_path: Path) -> None:

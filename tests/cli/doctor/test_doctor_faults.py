@@ -228,13 +228,30 @@ def test_no_metadata_library(env: Env, tmp_path: Path) -> None:
 
 
 def test_the_unrelated_pyds(env: Env, tmp_path: Path) -> None:
-    package(tmp_path / "site", "pyds", "class MassFunction(dict): pass\n")
+    package(tmp_path / "site", "pyds", "class Label(dict): pass\n")
     env["PYTHONPATH"] = str(tmp_path / "site")
     finding = doctor("pyds", env=env).one("pyds")
     assert finding["level"] == "warning"
-    for text in ("pyds 0.2.0 (planted)", "Dempster-Shafer", "`pip install pyds` brings that"):
+    for text in (
+        "pyds 0.2.0 (planted)",
+        "not NVIDIA's",
+        "reads PDS labels",
+        "`pip install pyds` brings that",
+    ):
         assert text in finding["text"]
     assert finding["mend"] == f"{sys.executable} -m pip uninstall -y pyds"
+
+
+def test_a_pyds_of_another_package(env: Env, tmp_path: Path) -> None:
+    package(tmp_path / "site", "py_dempster_shafer", "")
+    info = tmp_path / "site" / "py_dempster_shafer-0.2.0.dist-info"
+    (info / "top_level.txt").write_text("pyds\n")
+    (tmp_path / "site" / "pyds.py").write_text("class MassFunction(dict): pass\n")
+    env["PYTHONPATH"] = str(tmp_path / "site")
+    finding = doctor("pyds", env=env).one("pyds")
+    assert finding["level"] == "warning"
+    assert "of the package py_dempster_shafer 0.2.0" in finding["text"]
+    assert finding["mend"].endswith("pip uninstall -y py_dempster_shafer")
 
 
 def test_nvidias_pyds_is_well(env: Env, tmp_path: Path) -> None:

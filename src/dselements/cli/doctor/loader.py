@@ -97,8 +97,10 @@ def _libpythons(loader: Path) -> list[tuple[int, int]]:
 
 
 def _named(loader: Path) -> str:
-    found = re.search(rb"[\w./-]*libpython3\.\d+[a-z]*\.so\S*?(?=\0)", loader.read_bytes())
-    return found[0].decode() if found else "no libpython"
+    """The name under which the loader opens libpython, not the one that it is linked with."""
+    found = re.findall(rb"[\w./-]*libpython3\.\d+[a-z]*\.so[.\d]*(?=\0)", loader.read_bytes())
+    opened = [name for name in found if name.endswith(b".so")] or found
+    return opened[0].decode() if opened else "no libpython"
 
 
 def embeds(ctx: Context) -> Iterator[Finding]:

@@ -142,13 +142,13 @@ def extras(_: Context) -> Iterator[Finding]:
         yield level("extra", text, mend, extra)
 
 
-def _distribution_of(module: str) -> str:
-    """Name, version and summary of the package that brings a module; empty if none does."""
+def _owner(module: str) -> tuple[str, str]:
+    """The package that brings a module: its name, and its version and summary; empty if none."""
     for owner in packages_distributions().get(module, ()):
         found = distribution(owner)
         summary = " ".join(found.metadata.get_all("Summary") or ())
-        return f"{owner} {found.version}" + (f" ({summary})" if summary else "")
-    return ""
+        return owner, f"{owner} {found.version}" + (f" ({summary})" if summary else "")
+    return "", ""
 
 
 def pyds(_: Context) -> Iterator[Finding]:
@@ -161,7 +161,7 @@ def pyds(_: Context) -> Iterator[Finding]:
         yield ok("pyds", f"no module pyds, and elements need none{also}")
         return
     where = spec.origin or ", ".join(spec.submodule_search_locations or ())
-    package = _distribution_of("pyds")
+    owner, package = _owner("pyds")
     named = f"pyds at {where}" + (f", of the package {package}" if package else "")
     found = each("probe_pyds", ["pyds"])["pyds"]
     if found.get("nvidia"):
@@ -172,12 +172,11 @@ def pyds(_: Context) -> Iterator[Finding]:
         text = f"{named} cannot be imported: {found['error']}"
         yield warning("pyds", text, "ldd " + where)
     else:
-        kind = (
-            "a package of Dempster-Shafer theory" if found.get("dempster_shafer") else "unrelated"
-        )
+        failed = f" ({found['error']})" if "error" in found else ""
         text = (
-            f"{named} is not NVIDIA's but {kind}: on PyPI the name pyds belongs to a package that "
-            "has nothing to do with DeepStream, and `pip install pyds` brings that. NVIDIA's is a "
-            "wheel of deepstream_python_apps" + (f"; {ours}" if ours else "")
-        )
-        yield warning("pyds", text, f"{sys.executable} -m pip uninstall -y pyds")
+            f"{named} is not NVIDIA's{failed}. On PyPI, pyds is an unrelated package that reads PDS "
+            "labels of planetary data, and `pip install pyds` brings that; py_dempster_shafer has "
+            "a module of that name too. NVIDIA's is a wheel of deepstream_python_apps"
+        ) + (f"; {ours}" if ours else "")
+        mend = f"{sys.executable} -m pip uninstall -y {owner}" if owner else f"ls -l {where}"
+        yield warning("pyds", text, mend)

@@ -17,7 +17,6 @@ def main() -> None:
             names = set(dir(pyds))
             record["ours"] = pyds.__name__.startswith("dselements.")
             record["nvidia"] = "NvDsObjectMeta" in names and not record["ours"]
-            record["dempster_shafer"] = "MassFunction" in names
         except BaseException as error:  # noqa: BLE001 -- it is what is asked for
             record["error"] = f"{type(error).__name__}: {error}"
         print(json.dumps(record), file=output, flush=True)
