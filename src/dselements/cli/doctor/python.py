@@ -175,8 +175,8 @@ def pyds(_: Context) -> Iterator[Finding]:
         failed = f" ({found['error']})" if "error" in found else ""
         text = (
             f"{named} is not NVIDIA's{failed}. On PyPI, pyds is an unrelated package that reads "
-            "PDS labels of planetary data, and `pip install pyds` brings that; py_dempster_shafer has "
-            "a module of that name too. NVIDIA's is a wheel of deepstream_python_apps"
+            "PDS labels of planetary data, and `pip install pyds` brings that; "
+            "py_dempster_shafer has a module of that name too. NVIDIA's is a wheel of deepstream_python_apps"
         ) + (f"; {ours}" if ours else "")
         mend = f"{sys.executable} -m pip uninstall -y {owner}" if owner else f"ls -l {where}"
         yield warning("pyds", text, mend)
