@@ -176,7 +176,8 @@ def pyds(_: Context) -> Iterator[Finding]:
         text = (
             f"{named} is not NVIDIA's{failed}. On PyPI, pyds is an unrelated package that reads "
             "PDS labels of planetary data, and `pip install pyds` brings that; "
-            "py_dempster_shafer has a module of that name too. NVIDIA's is a wheel of deepstream_python_apps"
+            "py_dempster_shafer has a module of that name too. NVIDIA's is a wheel of "
+            "deepstream_python_apps"
         ) + (f"; {ours}" if ours else "")
         mend = f"{sys.executable} -m pip uninstall -y {owner}" if owner else f"ls -l {where}"
         yield warning("pyds", text, mend)
