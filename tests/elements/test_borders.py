@@ -35,7 +35,7 @@ class Border(ds.MetaTransform):
     def configure(self) -> None:
         self._raise("configure")
 
-    def caps_changed(self) -> None:
+    def on_caps(self, caps: Any) -> None:
         self._raise("caps")
 
     def process(self, batch: ds.Batch) -> object:

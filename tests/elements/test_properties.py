@@ -162,7 +162,7 @@ def test_an_attribute_set_by_the_element_is_notified(element: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"default": None}, "bool, int, float or str"),
+        ({"default": None}, "no property has a NoneType"),
         ({"default": "a", "min": 0}, "need a number"),
         ({"default": 1, "choices": ("a",)}, "need a str"),
         ({"default": 5, "max": 4}, "outside"),

@@ -41,7 +41,7 @@ class Maker(ds.MetaTransform):
 class Picky(ds.MetaTransform):
     __gtype_name__ = "DsTestPicky"
 
-    def caps_changed(self) -> None:
+    def on_caps(self, caps: Any) -> None:
         assert self.video_info is not None
         if self.video_info.width == 32:
             raise ValueError("32 is too narrow")

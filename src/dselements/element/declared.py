@@ -15,10 +15,12 @@ from gi.repository import Gst
 from ..errors import PropertyValueError, RegistrationError
 from .caps import templates
 from .floating import float_for_c
+from .gtypes import install_fraction
 from .policy import post_warning
 from .properties import Property
+from .signals import signals_of
 
-__all__ = ["DeclaredProperties"]
+__all__ = ["DeclaredProperties", "install_late"]
 
 _ATTRIBUTE = re.compile(r"^[A-Za-z][A-Za-z0-9_]*$")
 
@@ -32,6 +34,8 @@ class DeclaredProperties:
 
     caps: ClassVar[str]
     _ds_properties: ClassVar[dict[str, Property[Any]]] = {}
+    _ds_fractions: ClassVar[tuple[Property[Any], ...]] = ()
+    """Own properties that are still to be installed in the GObject class."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -41,9 +45,15 @@ class DeclaredProperties:
         cls._ds_properties = {**cls._ds_properties, **own}
         # PyGObject's metaclass reads these right after this hook, when it registers the type.
         theirs = dict(vars(cls).get("__gproperties__", {}))
-        setattr(  # noqa: B010 -- the attribute is PyGObject's, not this class's
-            cls, "__gproperties__", {**theirs, **{n: p.g_property() for n, p in own.items()}}
-        )
+        made = {n: entry for n, p in own.items() if (entry := p.g_property()) is not None}
+        cls._ds_fractions = tuple(p for n, p in own.items() if n not in made)
+        setattr(cls, "__gproperties__", {**theirs, **made})  # noqa: B010 -- PyGObject's attribute
+        signals, methods = signals_of(dict(vars(cls)))
+        if signals:
+            theirs = dict(vars(cls).get("__gsignals__", {}))
+            setattr(cls, "__gsignals__", {**theirs, **signals})  # noqa: B010
+            for name, method in methods.items():
+                setattr(cls, name, method)
         if "caps" in vars(cls) and "__gsttemplates__" not in vars(cls):
             setattr(cls, "__gsttemplates__", templates(cls.caps, cls.caps))  # noqa: B010
 
@@ -51,6 +61,7 @@ class DeclaredProperties:
             setattr(cls, "__init__", _noting(vars(cls)["__init__"]))  # noqa: B010
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        install_late(type(self))
         super().__init__(*args, **kwargs)
         float_for_c(self)
 
@@ -58,7 +69,7 @@ class DeclaredProperties:
         declared = self._ds_properties.get(pspec.name)
         if declared is None:
             raise AttributeError(f"unknown property {pspec.name}")
-        return getattr(self, declared.attribute)
+        return declared.to_gobject(self._latest(declared))
 
     def do_set_property(self, pspec: Any, value: Any) -> None:
         declared = self._ds_properties.get(pspec.name)
@@ -74,8 +85,7 @@ class DeclaredProperties:
                 post_warning(self, error, f"setting {pspec.name}")
             return
         self.__dict__.get("_refused", {}).pop(declared.name, None)
-        self.__dict__[declared.slot] = checked
-        self._property_changed(declared)
+        self._store(declared, checked)
 
     def check_refused(self) -> None:
         """Called at the start. :raises PropertyValueError: for a value that was refused before."""
@@ -83,8 +93,31 @@ class DeclaredProperties:
         for name in list(refused):
             raise refused.pop(name)
 
+    def _latest(self, declared: Property[Any]) -> Any:
+        """The value that was set last."""
+        return getattr(self, declared.attribute)
+
+    def _store(self, declared: Property[Any], value: Any) -> None:
+        """Keep a checked value."""
+        self.__dict__[declared.slot] = value
+        self._property_changed(declared)
+
     def _property_changed(self, declared: Property[Any]) -> None:
         """Called after a property was set."""
+
+
+def install_late(cls: type[Any]) -> None:
+    """Install properties that PyGObject could not; before the first instance of the class."""
+    for base in reversed(cls.__mro__):
+        waiting: tuple[Property[Any], ...] = vars(base).get("_ds_fractions", ())
+        g_type = vars(base).get("__gtype__")
+        if waiting and g_type is not None:
+            setattr(base, "_ds_fractions", ())  # noqa: B010 -- its own, not the inherited one
+            for declared in waiting:
+                nick, blurb = declared.texts
+                install_fraction(
+                    g_type.name, declared.name, nick, blurb, declared.fraction(), declared.flags
+                )
 
 
 def _noting(original: Callable[..., None]) -> Callable[..., None]:
@@ -115,10 +148,9 @@ def _check_name(cls: type[Any], declared: Property[Any]) -> None:
     for base in cls.__mro__[1:]:
         there = vars(base).get(attribute)
         if isinstance(there, Property):
-            if there.kind is not declared.kind:
+            if there.kind.name != declared.kind.name:
                 raise RegistrationError(
-                    f"{where} is a {declared.kind.__name__}, but a {there.kind.__name__} in "
-                    f"{base.__name__}"
+                    f"{where} is a {declared.kind.name}, but a {there.kind.name} in {base.__name__}"
                 )
             return
     if declared.name in _RESERVED or any(hasattr(base, attribute) for base in cls.__bases__):

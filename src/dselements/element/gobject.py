@@ -19,6 +19,9 @@ def libgobject() -> ctypes.CDLL:
     library.g_type_from_name.restype = ctypes.c_size_t
     library.g_type_class_ref.argtypes = [ctypes.c_size_t]
     library.g_type_class_ref.restype = ctypes.c_void_p
+    for register in (library.g_enum_register_static, library.g_flags_register_static):
+        register.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+        register.restype = ctypes.c_size_t
     for name in ("unref", "force_floating", "set"):
         getattr(library, f"g_object_{name}").restype = None
     return library

@@ -20,6 +20,7 @@ from gi.repository import Gst
 
 from ..entry_group import GROUP, installed
 from ..errors import RegistrationError
+from .declared import install_late
 
 __all__ = [
     "GROUP",
@@ -73,6 +74,7 @@ def element(
                 f"{cls.__name__}.process is a coroutine or generator function, which nobody runs",
                 hint="write a plain def process(self, batch)",
             )
+        install_late(cls)
         cls.set_metadata(long_name or name, klass, description, author)
         cls._ds_name = name
         cls._ds_rank = rank

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import threading
 import time
 from typing import Any, ClassVar
 
@@ -23,10 +24,12 @@ from ..surface.system import SystemSurfaces
 from .caps import ANY_VIDEO, in_nvmm, structure_of, templates, video_format
 from .declared import DeclaredProperties
 from .gobject import class_address
+from .hooks import Change, Sources, add_hook_probes, overridden
 from .log import Log
 from .policy import ON_ERROR, RateLimit, describe, post_error, post_warning
 from .properties import Property
 from .stats import Stats, stats_property
+from .streams import StreamInfo
 
 __all__ = ["MetaTransform"]
 
@@ -47,7 +50,9 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
     The element owns the buffer while ``process`` runs: behind a tee, GStreamer copies a shared
     buffer (and its metadata) first, so that no branch sees the edits of another.
 
-    Overridable: :meth:`start`, :meth:`stop`, :meth:`configure`, :meth:`caps_changed`.
+    Overridable: :meth:`start`, :meth:`stop`, :meth:`configure`, :meth:`on_caps`,
+    :meth:`on_source_added`, :meth:`on_source_eos`, :meth:`on_source_removed`, :meth:`on_event`,
+    :meth:`on_query`.
     Class attributes: ``caps`` (text of both pads' caps), ``create_meta`` (True: a buffer
     without metadata is given a batch of one frame), ``requires_meta`` (True: a buffer without
     metadata is an error instead of passing through).
@@ -89,6 +94,16 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         }
         self._frame_num = 0
         self._log: Log | None = None
+        self._broken = False
+        self._thread = 0
+        self._setting = threading.Lock()
+        self._coming: dict[str, Any] = {}
+        """Values that were set while playing, by slot; they count from the next buffer on."""
+        self._sources = Sources()
+        self._hooks = overridden(type(self), MetaTransform)
+        self._by_source = any(name.startswith("on_source") for name in self._hooks)
+        if self._hooks:
+            add_hook_probes(self, self._hooks)
 
     # -- what users override -------------------------------------------------
     def process(self, batch: Batch) -> object:
@@ -111,8 +126,35 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         element goes on with what it had.
         """
 
-    def caps_changed(self) -> None:
-        """Called when the format was negotiated; ``self.video_info`` is set. Raise to refuse."""
+    def on_caps(self, caps: Any) -> None:
+        """Called when the format was negotiated; ``self.video_info`` is set. Raise to refuse.
+
+        :param caps: the Gst.Caps.
+        """
+
+    def on_source_added(self, source_id: int, info: StreamInfo | None) -> None:
+        """Called before the first frame of a stream, or when its muxer announces it.
+
+        Between two buffers, in the streaming thread, as are the next two.
+
+        :param info: what dsmux says of it; None when only its frames or nvstreammux tell.
+        """
+
+    def on_source_eos(self, source_id: int) -> None:
+        """Called when a stream has ended; it may begin again, and is then added again."""
+
+    def on_source_removed(self, source_id: int) -> None:
+        """Called when a stream's input was removed. Not called at the stop of the element."""
+
+    def on_event(self, event: Any, upstream: bool) -> object:
+        """Called for each event, before the element handles it; return False to drop it.
+
+        Downstream ones that belong to the stream come in order with the buffers; flushes and
+        upstream ones come in any thread.
+        """
+
+    def on_query(self, query: Any) -> object:
+        """Called for each query, in any thread; return True if you have answered it."""
 
     # -- helpers ---------------------------------------------------------------
     @property
@@ -144,8 +186,32 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
             return self._stats.structure(self._ds_name)
         return super().do_get_property(pspec)
 
-    def _property_changed(self, declared: Property[Any]) -> None:
-        self._changed = True
+    def _store(self, declared: Property[Any], value: Any) -> None:
+        # While process() runs, its values stay as they are; what it sets itself counts at once.
+        with self._setting:
+            if self._thread and self._thread != threading.get_ident():
+                self._coming[declared.slot] = value
+            else:
+                self._coming.pop(declared.slot, None)
+                self.__dict__[declared.slot] = value
+            self._changed = True
+
+    def _latest(self, declared: Property[Any]) -> Any:
+        with self._setting:
+            if declared.slot in self._coming:
+                return self._coming[declared.slot]
+            return self.__dict__.get(declared.slot, declared.default)
+
+    def _coming_value(self, declared: Property[Any]) -> Any:
+        """For an attribute while values are coming: the new one, but not inside process()."""
+        if self._thread == threading.get_ident():
+            return self.__dict__.get(declared.slot, declared.default)
+        return self._latest(declared)
+
+    def _take_coming(self) -> None:
+        with self._setting:
+            self.__dict__.update(self._coming)
+            self._coming.clear()
 
     # -- GstBaseTransform --------------------------------------------------------
     def do_start(self) -> bool:
@@ -159,6 +225,9 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
                 )
             self._stats = Stats()
             self._frame_num = 0
+            self._broken = False
+            self._sources.clear()
+            self._take_coming()
             self.check_refused()
             load()
             self._changed = False
@@ -187,7 +256,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         try:
             self.video_info = video_format(incaps)
             self._in_nvmm = in_nvmm(incaps)
-            self.caps_changed()
+            self.on_caps(incaps)
         except BaseException as error:  # noqa: BLE001 -- posted
             post_error(self, error, f"taking caps {incaps.to_string()}")
             return False
@@ -206,6 +275,8 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         _native.pin_thread()
         stats = self._stats
         stats.buffers += 1
+        if self._broken:
+            return Gst.FlowReturn.ERROR
         if self._changed:
             self._reconfigure()
         batch_meta = _native.buffer_batch_meta(address)
@@ -222,9 +293,12 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
             created = True
         batch = Batch(batch_meta, buffer=address, surfaces=self._surfaces(address))
         began = time.perf_counter_ns()
+        self._thread = threading.get_ident()
         try:
             if created:
                 self._add_frames(batch, address)
+            if self._by_source:
+                self._look_for_sources(batch)
             verdict = self.process(batch)
             if verdict is not None and not isinstance(verdict, (bool, np.bool_)):
                 _refuse_result(type(self), verdict)
@@ -237,6 +311,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
                 batch.commit()
             raise
         finally:
+            self._thread = 0
             taken = time.perf_counter_ns() - began
             stats.took(taken)
             batch.close()
@@ -288,9 +363,50 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
         structure = structure_of(caps, 0)
         return structure.get_int("width")[1], structure.get_int("height")[1]
 
+    # -- hooks -----------------------------------------------------------------------
+    def _look_for_sources(self, batch: Batch) -> None:
+        frames = batch.frames
+        found = self._sources.frames(frames.pad_index.tolist(), frames.source_id.tolist())
+        self._tell_of_sources(found)
+
+    def _tell_of_sources(self, changes: list[Change]) -> None:
+        for change in changes:
+            if change.hook == "on_source_added":
+                self.on_source_added(change.source_id, change.info)
+            else:
+                getattr(self, change.hook)(change.source_id)
+
+    def _event_came(self, event: Any, upstream: bool) -> bool:
+        """True if the event goes on."""
+        try:
+            if self._by_source and not upstream:
+                self._tell_of_sources(self._sources.event(event))
+            return "on_event" not in self._hooks or self.on_event(event, upstream) is not False
+        except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
+            self._hook_failed(error, f"handling the event {event.type.value_nick}")
+            return True
+
+    def _query_came(self, query: Any) -> bool:
+        """True if the query was answered."""
+        try:
+            return self.on_query(query) is True
+        except BaseException as error:  # noqa: BLE001 -- likewise
+            self._hook_failed(error, f"answering the query {query.type.value_nick}")
+            return False
+
+    def _hook_failed(self, error: BaseException, doing: str) -> None:
+        """As when process() raises; an event cannot be refused, so the next buffer is."""
+        self._stats.errors += 1
+        if self.on_error == "fail":
+            post_error(self, error, doing)
+            self._broken = True
+        else:
+            self._warn("error", error, doing)
+
     # -- failing -------------------------------------------------------------------
     def _reconfigure(self) -> None:
         self._changed = False
+        self._take_coming()
         try:
             self.configure()
         except BaseException as error:  # noqa: BLE001 -- posted; the element goes on as it was
