@@ -93,6 +93,7 @@ def open_library(str meta_path, str gst_meta_path, bint loaded=False):
     _find(g, b"g_free", <void**>&api.g_free)
     _find(g, b"g_intern_string", <void**>&api.g_intern_string)
     _find(g, b"gst_mini_object_is_writable", <void**>&api.is_writable)
+    _find(g, b"gst_mini_object_copy", <void**>&api.object_copy)
     _find(g, b"gst_buffer_add_parent_buffer_meta", <void**>&api.add_parent)
     _find(g, b"gst_parent_buffer_meta_api_get_type", <void**>&api.parent_api)
     _find(g, b"gst_buffer_iterate_meta_filtered", <void**>&api.iterate_meta)

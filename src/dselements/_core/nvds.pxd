@@ -121,6 +121,7 @@ ctypedef struct Api:
     const char* (*g_intern_string)(const char*) noexcept nogil
     # GStreamer
     test_t is_writable
+    get_t object_copy
     void* (*add_parent)(void*, void*) noexcept nogil
     size_t (*parent_api)() noexcept nogil
     void* (*iterate_meta)(void*, void**, size_t) noexcept nogil

@@ -15,19 +15,23 @@ cdef struct GstParentBufferMeta:
 cdef prepare_t prepare_before = NULL
 
 
-cdef int _prepare_output_buffer(void* transform, void* buffer, void** out) noexcept nogil:
-    """GstBaseTransform's own, and a copy of an NVMM buffer keeps what it was copied from."""
-    cdef int flow = prepare_before(transform, buffer, out)
+cdef void _keep_parent(void* copy, void* buffer) noexcept nogil:
+    """A copy of an NVMM buffer keeps what it was copied from."""
     cdef size_t size
-    if flow != 0 or out[0] == NULL or out[0] == buffer or not api_ready:
-        return flow
-    if api.n_memory(buffer) != 1 or api.n_memory(out[0]) != 1:
-        return flow
+    if api.n_memory(buffer) != 1 or api.n_memory(copy) != 1:
+        return
     size = api.buffer_size(buffer)
     if (size == NVBUF_SMALL or size == NVBUF_LARGE) and (
-        api.peek_memory(buffer, 0) != api.peek_memory(out[0], 0)
+        api.peek_memory(buffer, 0) != api.peek_memory(copy, 0)
     ):
-        api.add_parent(out[0], buffer)
+        api.add_parent(copy, buffer)
+
+
+cdef int _prepare_output_buffer(void* transform, void* buffer, void** out) noexcept nogil:
+    """GstBaseTransform's own, and the copy that it may make keeps its original's pixels."""
+    cdef int flow = prepare_before(transform, buffer, out)
+    if flow == 0 and out[0] != NULL and out[0] != buffer and api_ready:
+        _keep_parent(out[0], buffer)
     return flow
 
 
@@ -58,3 +62,49 @@ def buffer_parents(uintptr_t buffer):
             return found
         if meta.buffer != NULL:
             found.append(<uintptr_t>meta.buffer)
+
+
+# GstPadProbeInfo of gstpad.h.
+cdef struct GstPadProbeInfo:
+    uint32_t type
+    unsigned long id
+    void* data
+    uint64_t offset
+    uint32_t size
+    int flow_ret
+
+
+def probe_buffer(uintptr_t info):
+    """Address of a probe's buffer, after a copy took its place if others hold it too.
+
+    :param info: address of the GstPadProbeInfo.
+    """
+    cdef GstPadProbeInfo* p = <GstPadProbeInfo*>info
+    cdef void* copy
+    _need_library()
+    if info == 0 or p.data == NULL:
+        raise ValueError("the probe has no buffer")
+    if not api.is_writable(p.data):
+        with nogil:
+            copy = api.object_copy(p.data)
+            if copy != NULL:
+                _keep_parent(copy, p.data)
+                api.object_unref(p.data)
+        if copy == NULL:
+            raise MemoryError()
+        p.data = copy
+    return <uintptr_t>p.data
+
+
+def probe_refuse(uintptr_t info, int flow):
+    """Take the buffer out of a probe that answers GST_PAD_PROBE_HANDLED; ``flow`` is the answer."""
+    cdef GstPadProbeInfo* p = <GstPadProbeInfo*>info
+    cdef void* buffer
+    _need_library()
+    if info == 0 or p.data == NULL:
+        raise ValueError("the probe has no buffer")
+    buffer = p.data
+    p.data = NULL
+    p.flow_ret = flow
+    with nogil:
+        api.object_unref(buffer)

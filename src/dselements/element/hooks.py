@@ -14,6 +14,7 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
+from .caps import structure_of
 from .streams import StreamInfo, parse_stream_event
 
 __all__ = ["HOOKS", "Change", "Sources", "add_hook_probes", "overridden"]
@@ -71,7 +72,7 @@ class Sources:
         number = int(kind) >> 8
         if not _NV_ADDED <= number <= _NV_EOS:
             return []
-        structure = event.get_structure()
+        structure = structure_of(event)
         known, source = structure.get_uint("source-id") if structure else (False, 0)
         if not known or not structure.get_name().startswith("nv-"):
             return []

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import EntryPoint
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 import gi
 
@@ -21,6 +21,9 @@ from gi.repository import Gst
 from ..entry_group import GROUP, installed
 from ..errors import RegistrationError
 from .declared import install_late
+
+if TYPE_CHECKING:
+    from .transform import MetaTransform
 
 __all__ = [
     "GROUP",
@@ -43,6 +46,15 @@ _registered: dict[str, type[Any]] = {}
 C = TypeVar("C", bound=type[Any])
 
 
+class _Namer(Protocol):
+    """What :func:`element` returns."""
+
+    @overload
+    def __call__(self, cls: C, /) -> C: ...
+    @overload
+    def __call__(self, cls: Callable[..., Any], /) -> type[MetaTransform]: ...
+
+
 def element(
     name: str,
     *,
@@ -51,8 +63,12 @@ def element(
     author: str = "unknown",
     long_name: str | None = None,
     rank: int = 0,
-) -> Callable[[C], C]:
+) -> _Namer:
     """Name a class as a GStreamer element: ``@ds.element("speedgate", description="…")``.
+
+    Or a function ``def f(batch, *, min_area: int = 100)``: it becomes the ``process`` of a class,
+    its keyword-only parameters become properties, and the name ``f`` then means that class, whose
+    ``function`` is the function itself.
 
     It becomes known to GStreamer by :func:`register`, or through the gst-python loader.
 
@@ -65,21 +81,28 @@ def element(
             f"{name!r} cannot name an element", hint="lower-case letters, digits, - and _"
         )
 
-    def name_class(cls: C) -> C:
-        if not (isinstance(cls, type) and issubclass(cls, Gst.Element)):
-            raise RegistrationError(f"@element({name!r}) needs a subclass of MetaTransform")
-        process = getattr(cls, "process", None)
-        if inspect.iscoroutinefunction(process) or inspect.isgeneratorfunction(process):
+    def name_class(cls: Any) -> Any:
+        what = getattr(cls, "process", cls) if isinstance(cls, type) else cls
+        if inspect.iscoroutinefunction(what) or inspect.isgeneratorfunction(what):
             raise RegistrationError(
-                f"{cls.__name__}.process is a coroutine or generator function, which nobody runs",
-                hint="write a plain def process(self, batch)",
+                f"{what.__qualname__} is a coroutine or generator function, which nobody runs",
+                hint="write a plain def",
             )
-        install_late(cls)
-        cls.set_metadata(long_name or name, klass, description, author)
-        cls._ds_name = name
-        cls._ds_rank = rank
-        _declared[name] = cls
-        return cls
+        if inspect.isfunction(cls):
+            from .functions import class_of
+
+            cls = class_of(cls, name)
+        made: Any = cls
+        if not (isinstance(cls, type) and issubclass(cls, Gst.Element)):
+            raise RegistrationError(
+                f"@element({name!r}) needs a subclass of MetaTransform or a function"
+            )
+        install_late(made)
+        made.set_metadata(long_name or name, klass, description, author)
+        made._ds_name = name
+        made._ds_rank = rank
+        _declared[name] = made
+        return made
 
     return name_class
 

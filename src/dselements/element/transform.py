@@ -6,7 +6,7 @@ import inspect
 import re
 import threading
 import time
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import gi
 import numpy as np
@@ -32,6 +32,9 @@ from .stats import Stats, stats_property
 from .streams import StreamInfo
 
 __all__ = ["MetaTransform"]
+
+if TYPE_CHECKING:
+    from .probes import MetaProbe
 
 Gst.init(None)
 
@@ -156,6 +159,26 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
     def on_query(self, query: Any) -> object:
         """Called for each query, in any thread; return True if you have answered it."""
 
+    # -- elsewhere than in a pipeline ---------------------------------------------
+    @classmethod
+    def as_probe(cls, pad: Any, **properties: Any) -> MetaProbe:
+        """Run :meth:`process` on every buffer that passes a pad, without changing the pipeline.
+
+        Errors, warnings and messages come from the pad's element; ``on-error`` holds as in an
+        element: ``fail`` posts an error and stops the stream, ``drop`` drops the buffer, ``pass``
+        lets it go on as it was. A buffer that others hold too is copied first, so that no branch
+        of a tee sees the edits of another.
+
+        :param pad: a Gst.Pad, source or sink.
+        :param properties: of the class, with ``_`` for ``-``.
+        :returns: the handle that ends it.
+        :raises PropertyValueError: for a property that there is not, or a value it refuses.
+        :raises PipelineError: if it does not start.
+        """
+        from .probes import MetaProbe
+
+        return MetaProbe(cls, pad, properties)
+
     # -- helpers ---------------------------------------------------------------
     @property
     def log(self) -> Log:
@@ -265,6 +288,10 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
     def do_transform_ip(self, buffer: Any) -> Any:
         address = hash(buffer)
         del buffer  # the frames of a kept exception must not keep the buffer
+        return self._run(address)
+
+    def _run(self, address: int) -> Any:
+        """Handle a buffer that this element owns; the Gst.FlowReturn."""
         try:
             return self._handle(address)
         except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad, not even

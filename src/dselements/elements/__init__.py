@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["ELEMENTS"]
 
 ELEMENTS: dict[str, str] = {
+    "dspython": "dselements.elements.python.element:Python",
     "dspythonfilter": "dselements.elements.pythonfilter.element:PythonFilter",
     "dssynth": "dselements.elements.synth.element:Synth",
     "dsmux": "dselements.elements.mux.element:Mux",
