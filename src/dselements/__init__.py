@@ -22,6 +22,8 @@ _HOME = {
     "DROP": "element",
     "MetaTransform": "element",
     "Property": "element",
+    "Signal": "element",
+    "action": "element",
     "element": "element",
     "register": "element",
     "run": "element",
@@ -30,6 +32,8 @@ _HOME = {
 __all__ = [  # noqa: RUF022 -- in the order a reader meets them
     "MetaTransform",
     "Property",
+    "Signal",
+    "action",
     "element",
     "register",
     "run",
@@ -45,7 +49,7 @@ __all__ = [  # noqa: RUF022 -- in the order a reader meets them
 
 if TYPE_CHECKING:
     from . import errors
-    from .element import DROP, MetaTransform, Property, element, register, run
+    from .element import DROP, MetaTransform, Property, Signal, action, element, register, run
     from .meta import UNTRACKED, Batch, Frame, Label, Object
 
 

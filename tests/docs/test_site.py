@@ -156,4 +156,4 @@ def test_every_public_member_has_a_docstring() -> None:
             if not special and not member.has_docstring and not member.is_module:
                 bare.append(member.path)
     assert checked > 150
-    assert bare == []
+    assert bare == [], "\n".join(bare)

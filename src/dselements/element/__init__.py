@@ -7,12 +7,26 @@ from types import ModuleType
 from typing import Any
 
 from .policy import DROP
+from .probes import MetaProbe
 from .properties import Property
 from .registry import element, register
 from .running import run
+from .signals import Signal, action
+from .streams import StreamInfo
 from .transform import MetaTransform
 
-__all__ = ["DROP", "MetaTransform", "Property", "element", "register", "run"]
+__all__ = [
+    "DROP",
+    "MetaProbe",
+    "MetaTransform",
+    "Property",
+    "Signal",
+    "StreamInfo",
+    "action",
+    "element",
+    "register",
+    "run",
+]
 
 
 class _Callable(ModuleType):

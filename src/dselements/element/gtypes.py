@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import fractions
 import re
 from functools import cache
 from typing import Any
@@ -144,20 +145,23 @@ def install_fraction(
     install(class_address(type_name), 1, spec)
 
 
-def fraction_of(value: Any) -> Any:
-    """A Gst.Fraction of what a user gave: Gst.Fraction, fractions.Fraction, text, int; or None."""
+def fraction_of(value: Any) -> fractions.Fraction | None:
+    """What a user gave (Gst.Fraction, fractions.Fraction, text, int), or None if it is none.
+
+    Gst.Fraction holds floats where PyGObject made it.
+    """
     if isinstance(value, Gst.Fraction):
-        return value
-    if isinstance(value, str):
-        parts = value.split("/")
-        if len(parts) > 2 or not all(p.strip().lstrip("-").isdigit() for p in parts):
+        parts: tuple[Any, Any] = (value.num, value.denom)
+    elif isinstance(value, str):
+        texts = value.split("/")
+        if len(texts) > 2 or not all(text.strip().isdigit() for text in texts):
             return None
-        num, denom = int(parts[0]), int(parts[1]) if len(parts) == 2 else 1
+        parts = (int(texts[0]), int(texts[1]) if len(texts) == 2 else 1)
+    elif isinstance(value, (int, fractions.Fraction)) and not isinstance(value, bool):
+        parts = (value.numerator, value.denominator)
     else:
-        whole = [getattr(value, name, None) for name in ("numerator", "denominator")]
-        if isinstance(value, bool) or not all(isinstance(n, int) for n in whole):
-            return None
-        num, denom = (int(n) for n in whole if n is not None)
+        return None
+    num, denom = int(parts[0]), int(parts[1])
     if denom <= 0 or num < 0 or max(num, denom) > _INT_MAX:
         return None
-    return Gst.Fraction(num, denom)
+    return fractions.Fraction(num, denom)

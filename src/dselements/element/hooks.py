@@ -128,6 +128,15 @@ def add_hook_probes(element: Any, hooks: frozenset[str]) -> None:
         element.srcpad.add_probe(Gst.PadProbeType.QUERY_UPSTREAM | push, _on_query)
 
 
+def event_name(event: Any) -> str:
+    """Of an event's type; PyGObject crashes on the nick of a type that GStreamer does not know."""
+    kind = event.type
+    if int(kind) >> 8 < _NV_ADDED:
+        return str(kind.value_nick)
+    structure = structure_of(event)
+    return str(structure.get_name()) if structure else f"type {int(kind) >> 8}"
+
+
 def _on_event(pad: Any, info: Any) -> Any:
     element = pad.get_parent()
     if element is None:

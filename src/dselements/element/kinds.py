@@ -63,6 +63,8 @@ def _path(label: str, value: Any) -> Path:
 
 def _json(label: str, value: Any) -> Any:
     if isinstance(value, str):
+        if value[:1] == value[-1:] == "'":
+            value = value[1:-1]  # as in a shell; Gst.parse_launch leaves them there
         if not value.strip():
             return None
         try:
@@ -93,7 +95,10 @@ def _structure(label: str, value: Any) -> Any:
     if isinstance(value, Gst.Structure):
         return value.copy()
     if isinstance(value, str):
-        parsed = Gst.Structure.from_string(value)
+        try:
+            parsed = Gst.Structure.from_string(value)
+        except TypeError:  # what PyGObject makes of NULL
+            parsed = None
         found = parsed[0] if isinstance(parsed, tuple) else parsed
         if found is not None:
             return found
@@ -135,7 +140,8 @@ KINDS = {
              to_gobject=lambda value: "" if value is None else json.dumps(value)),
         Kind("caps", Gst.Caps, Gst.Caps, to_python=_caps),
         Kind("structure", Gst.Structure, Gst.Structure, to_python=_structure),
-        Kind("fraction", Gst.Fraction, to_python=_fraction),
+        Kind("fraction", fractions.Fraction, to_python=_fraction,
+             to_gobject=lambda value: Gst.Fraction(value.numerator, value.denominator)),
     )
 }  # fmt: skip
 """By name, as ``Property(kind=…)`` takes it; enums are made by :func:`kind_of`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import fractions
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +31,7 @@ class Property(Generic[T]):
     :param default: default value; its type decides the kind: bool, int, float, str,
         ``pathlib.Path`` (a file; ``~`` is the home), dict or list (JSON, a string in gst-launch),
         an ``enum.Enum`` member (GEnum, by nick in gst-launch), an ``enum.Flag`` member (GFlags,
-        ``a+b``), Gst.Caps, Gst.Structure, Gst.Fraction or ``fractions.Fraction``.
+        ``a+b``), Gst.Caps, Gst.Structure, or ``fractions.Fraction`` (GstFraction).
     :param min: smallest value of a number.
     :param max: largest value of a number.
     :param choices: the strings that are allowed.
@@ -61,25 +60,38 @@ class Property(Generic[T]):
         writable: bool = True,
     ) -> None:
         self.kind = kind_of(default, kind)
+        """Kind of its values."""
         if (min is not None or max is not None) and not self.kind.is_number:
             raise RegistrationError(f"min and max need a number, the default is {default!r}")
         if choices is not None and self.kind.name != "str":
             raise RegistrationError(f"choices need a str, the default is {default!r}")
         if exists and self.kind.name != "path":
             raise RegistrationError(f"exists needs a path, the default is {default!r}")
-        self.min, self.max = min, max
+        self.min = min
+        """Smallest number, or None."""
+        self.max = max
+        """Largest number, or None."""
         if self.kind.name == "int" and kind is None:
             self._widen()
         self.choices = tuple(choices) if choices is not None else None
+        """Strings that are allowed, or None for all."""
         self.exists = exists
+        """True if a path must name something readable."""
         self.help = help
+        """One sentence."""
         self.nick = nick
+        """Short name, or None for the attribute's."""
         self.mutable = mutable
+        """True if it may be changed while playing."""
         self.writable = writable
+        """False if only the element sets it."""
         self.attribute = ""
+        """Name in Python."""
         self.name = ""
+        """Name in GObject."""
         try:
             self.default: T = self.check(default)
+            """Value at the start."""
         except PropertyValueError as error:
             raise RegistrationError(f"the default is not allowed: {error.message}") from None
 
@@ -182,6 +194,4 @@ class Property(Generic[T]):
     def fraction(self) -> tuple[int, int]:
         """Numerator and denominator of a fraction's default."""
         value: Any = self.default
-        if isinstance(value, fractions.Fraction):
-            return value.numerator, value.denominator
-        return value.num, value.denom
+        return value.numerator, value.denominator

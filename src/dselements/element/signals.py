@@ -62,8 +62,11 @@ class Signal:
 
     def __init__(self, *types: Any, help: str = "") -> None:
         self.types = tuple(g_type_of(kind, "Signal") for kind in types)
+        """GObject types of its values."""
         self.help = help
+        """One sentence."""
         self.name = ""
+        """Name in GObject."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name.replace("_", "-")

@@ -24,7 +24,7 @@ from ..surface.system import SystemSurfaces
 from .caps import ANY_VIDEO, in_nvmm, structure_of, templates, video_format
 from .declared import DeclaredProperties
 from .gobject import class_address
-from .hooks import Change, Sources, add_hook_probes, overridden
+from .hooks import Change, Sources, add_hook_probes, event_name, overridden
 from .log import Log
 from .policy import ON_ERROR, RateLimit, describe, post_error, post_warning
 from .properties import Property
@@ -212,12 +212,14 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
     def _store(self, declared: Property[Any], value: Any) -> None:
         # While process() runs, its values stay as they are; what it sets itself counts at once.
         with self._setting:
-            if self._thread and self._thread != threading.get_ident():
+            mine = self._thread == threading.get_ident()
+            if self._thread and not mine:
                 self._coming[declared.slot] = value
             else:
                 self._coming.pop(declared.slot, None)
                 self.__dict__[declared.slot] = value
-            self._changed = True
+            if not mine:
+                self._changed = True
 
     def _latest(self, declared: Property[Any]) -> Any:
         with self._setting:
@@ -410,7 +412,7 @@ class MetaTransform(DeclaredProperties, GstBase.BaseTransform):  # type: ignore[
                 self._tell_of_sources(self._sources.event(event))
             return "on_event" not in self._hooks or self.on_event(event, upstream) is not False
         except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
-            self._hook_failed(error, f"handling the event {event.type.value_nick}")
+            self._hook_failed(error, f"handling the event {event_name(event)}")
             return True
 
     def _query_came(self, query: Any) -> bool:

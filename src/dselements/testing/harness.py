@@ -395,7 +395,7 @@ class ElementHarness:
         :raises HarnessError: if there is none of that name.
         """
         for name, value in properties.items():
-            wanted = name.replace("_", "-")
+            wanted = name.rstrip("_").replace("_", "-")
             spec = self.element.find_property(wanted)
             if spec is None:
                 known = sorted(p.name for p in self.element.list_properties())

@@ -8,9 +8,9 @@ from typing import Any
 
 from ...element import MetaTransform, Property, element
 from ...element.guests import make_guest, start
-from ...errors import ConfigError
 from ...meta import Batch
 from .logic import Code, Loaded
+from .settings import PythonSettings
 
 _SOURCE_HOOKS = ("on_source_added", "on_source_eos", "on_source_removed")
 
@@ -44,10 +44,10 @@ class Python(MetaTransform):
         self.create_meta = self.add_meta  # type: ignore[misc]
 
     def start(self) -> None:
-        args = {} if self.args is None else self.args
-        if not isinstance(args, Mapping):
-            raise ConfigError(f"args is {self.args!r}, not a JSON object", hint="args='{\"a\": 1}'")
-        self._code = Code(self.module, self.class_, self.function, args, self._make)
+        settings = PythonSettings.parse(self.module, self.class_, self.function, self.args)
+        self._code = Code(
+            settings.module, settings.class_name, settings.function, settings.args, self._make
+        )
         self._begin(self._code.load())
 
     def stop(self) -> None:

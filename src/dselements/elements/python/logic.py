@@ -8,6 +8,7 @@ import inspect
 import itertools
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from ...errors import ConfigError
 
 __all__ = ["Code", "Loaded", "find_target"]
 
+SETTLE_NS = 20_000_000
+"""How long a file must have been left alone."""
 _versions = itertools.count()
 
 
@@ -39,8 +42,6 @@ def find_target(module: ModuleType, class_name: str, function: str) -> Any:
     :raises ConfigError: if there is none, or more than one and none was named.
     """
     name = class_name or function
-    if class_name and function:
-        raise ConfigError("class and function are both set", hint="set one of them")
     if name:
         found = getattr(module, name, None)
         if class_name and not isinstance(found, type):
@@ -59,6 +60,12 @@ def find_target(module: ModuleType, class_name: str, function: str) -> Any:
            "function process"),
         hint="set class or function",
     )  # fmt: skip
+
+
+def _own(target: Any, name: str) -> Callable[..., Any] | None:
+    """A method that the user has written: GStreamer elements have others of these names."""
+    method = getattr(target, name, None)
+    return method if inspect.ismethod(method) else None
 
 
 def _classes(module: ModuleType) -> list[str]:
@@ -99,8 +106,6 @@ class Code:
         args: Mapping[str, Any] | None = None,
         make: Callable[[type[Any], Mapping[str, Any]], Any] | None = None,
     ) -> None:
-        if not module:
-            raise ConfigError("module is not set", hint="module=file.py or module=package.module")
         self._module, self._class, self._function = module, class_name, function
         self._args = dict(args or {})
         self._make = make or (lambda cls, args: cls(**args))
@@ -136,6 +141,8 @@ class Code:
         stamp = self._look()
         if stamp is None or stamp == self._stamp:
             return False
+        if 0 <= time.time_ns() - stamp[0] < SETTLE_NS:
+            return False  # it may be half written
         self._stamp = stamp
         return True
 
@@ -145,9 +152,8 @@ class Code:
         :raises Exception: whatever went wrong; the old one is as it was.
         """
         new = self._adopt(self._import_file(), private=True)
-        give = getattr(old.target, "get_state", None)
-        take = getattr(new.target, "set_state", None)
-        if callable(give) and callable(take):
+        give, take = _own(old.target, "get_state"), _own(new.target, "set_state")
+        if give is not None and take is not None:
             take(give())
         return new
 
@@ -202,9 +208,8 @@ class Code:
                 def process(batch: Any) -> object:
                     return target(batch, **args)
 
-            if inspect.iscoroutinefunction(process) or inspect.isgeneratorfunction(
-                getattr(target, "process", target)
-            ):
+            theirs = getattr(target, "process", target)
+            if inspect.iscoroutinefunction(theirs) or inspect.isgeneratorfunction(theirs):
                 raise ConfigError(
                     f"{getattr(found, '__qualname__', found)} is a coroutine or generator, which "
                     "nobody runs",
