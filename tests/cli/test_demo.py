@@ -142,7 +142,35 @@ def test_a_clip_without_an_index(cut: Path, tmp_path: Path) -> None:
     done = demo("--input", str(cut), "--output", str(tmp_path / "c.mp4"), check=False)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert "input0" in done.stderr + done.stdout or "no video frame" in done.stderr
+    told = done.stderr + done.stdout
+    assert "input0" in told or "no video frame" in told or "no video stream" in told
+
+
+def test_an_input_that_shows_nothing_is_given_up(cut: Path, tmp_path: Path) -> None:
+    """decodebin can lose the error of a demuxer; the demo would wait for ever."""
+    pytest.importorskip("gi")
+    from gi.repository import Gst
+
+    from dselements.cli.demo.pipeline import FILE_TIMEOUT_S, URI_TIMEOUT_S, DemoPipeline
+    from dselements.cli.demo.recorder import Recorder
+    from dselements.cli.demo.settings import DemoSettings
+
+    Gst.init(None)
+    settings = DemoSettings(
+        inputs=(str(cut), "rtsp://127.0.0.1:1/x"),
+        output=tmp_path / "o.mp4",
+        objects=tmp_path / "o.jsonl",
+        config=assets.detector(),
+    )
+    demo = DemoPipeline(settings, Recorder(tmp_path / "o.jsonl"))
+    assert demo.silent_input(FILE_TIMEOUT_S - 1) == ""
+    assert demo.silent_input(FILE_TIMEOUT_S + 1) == str(cut)
+    source = Gst.ElementFactory.make("videotestsrc", None)
+    demo.pipeline.add(source)
+    source.get_static_pad("src").link(demo.mux_pads[0])
+    assert demo.silent_input(URI_TIMEOUT_S - 1) == ""
+    assert demo.silent_input(URI_TIMEOUT_S + 1) == "rtsp://127.0.0.1:1/x"
+    demo.pipeline.set_state(Gst.State.NULL)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,9 @@ ENCODERS = (
     ("openh264enc", "h264parse"),
     ("avenc_mpeg4 bitrate=4000000", "mpeg4videoparse"),
 )
+# How long an input may take until it shows a video stream. decodebin (seen in 1.22) can lose the
+# error of a demuxer that finds no stream at once; nothing would ever come.
+FILE_TIMEOUT_S, URI_TIMEOUT_S = 20.0, 60.0
 LIVE_SCHEMES = ("rtsp:", "rtsps:", "rtspt:", "rtspu:", "srt:", "udp:", "v4l2:")
 
 
@@ -59,6 +62,7 @@ class DemoPipeline:
         self.pipeline = Gst.Pipeline.new("demo")
         self.decoders: list[Any] = []
         self.mux_pads: list[Any] = []
+        self._inputs = tuple(settings.inputs)
         count = len(settings.inputs)
         live = any(item.lower().startswith(LIVE_SCHEMES) for item in settings.inputs)
         self.mux = make("dsmux", "dsmux", batch_size=count, live_source=live)
@@ -151,6 +155,17 @@ class DemoPipeline:
         """Send end-of-stream into every input, so that the file is finished properly."""
         for pad in self.mux_pads:
             pad.send_event(Gst.Event.new_eos())
+
+    def silent_input(self, seconds: float) -> str:
+        """An input that has shown no video after so many seconds; empty if there is none.
+
+        :param seconds: since the start.
+        """
+        for pad, item in zip(self.mux_pads, self._inputs, strict=True):
+            limit = URI_TIMEOUT_S if is_uri(item) else FILE_TIMEOUT_S
+            if seconds > limit and not pad.is_linked():
+                return item
+        return ""
 
     def duration_ns(self) -> int:
         """Sum of the inputs' known durations in nanoseconds; 0 if none is known."""

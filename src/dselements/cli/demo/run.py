@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 import threading
+import time
 from typing import Any
 
 import gi
@@ -89,7 +90,7 @@ def _play(settings: DemoSettings, demo: DemoPipeline, recorder: Recorder) -> str
         for number in (signal.SIGINT, signal.SIGTERM):
             previous[number] = signal.signal(number, lambda *_: interrupted.set())
     console = Console(stderr=True)
-    error, waited = "", 0.0
+    error, waited, began = "", 0.0, time.monotonic()
     try:
         demo.pipeline.set_state(Gst.State.PLAYING)
         with _progress(console) as progress:
@@ -118,6 +119,9 @@ def _play(settings: DemoSettings, demo: DemoPipeline, recorder: Recorder) -> str
                     error = error or _text(message)
                     if recorder.frames == 0:
                         break  # nothing to finish properly
+                if not error and (silent := demo.silent_input(time.monotonic() - began)):
+                    error = f"{silent}: no video stream was found in it"
+                    break
                 if interrupted.is_set() or demo.tap.full or error:
                     end()
                     waited += POLL_NS / 1e9
