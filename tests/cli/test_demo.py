@@ -161,6 +161,11 @@ def test_an_input_that_shows_nothing_is_given_up(cut: Path, tmp_path: Path) -> N
         output=tmp_path / "o.mp4",
         objects=tmp_path / "o.jsonl",
         config=assets.detector(),
+        min_confidence=0.5,
+        classes=(),
+        rule="",
+        window=False,
+        max_frames=0,
     )
     demo = DemoPipeline(settings, Recorder(tmp_path / "o.jsonl"))
     assert demo.silent_input(FILE_TIMEOUT_S - 1) == ""
