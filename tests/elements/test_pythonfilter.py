@@ -12,6 +12,7 @@ gi = pytest.importorskip("gi")
 from pipelines import Gst, launch, play, shell, stats, texts
 
 import dselements as ds
+from dselements.testing import ElementHarness
 
 SOURCE = (
     "videotestsrc num-buffers=8 ! video/x-raw,width=320,height=240 ! dssynth num-objects=40 seed=1"
@@ -119,6 +120,25 @@ def test_a_bad_value_at_the_start_is_an_error(name: str, value: str, told: str) 
     message = bus.timed_pop_filtered(Gst.SECOND, Gst.MessageType.ERROR)
     pipeline.set_state(Gst.State.NULL)
     assert told in texts([message])[0]
+
+
+def test_one_bad_value_does_not_keep_good_ones_from_applying() -> None:
+    with ElementHarness("dspythonfilter") as h:
+
+        def left() -> int:
+            h.push_frame([{"bbox": (0, 0, 5, 5), "confidence": c} for c in (0.2, 0.5, 0.8)])
+            return len(h.pull().objects)
+
+        assert left() == 3
+        h.set(rule="confidence >", min_confidence=0.4)
+        assert left() == 2
+        assert "rule" in h.warnings[0]
+        h.set(min_confidence=0.6)
+        assert left() == 1
+        h.set(rule="confidence < 0.7", min_confidence=0.4)
+        assert left() == 1
+        h.set(rule="")
+        assert left() == 2
 
 
 def test_gst_launch(tmp_path: Path) -> None:

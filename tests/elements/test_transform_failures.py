@@ -281,3 +281,10 @@ ds.run("videotestsrc num-buffers=1 ! dssynth ! testlog name=chatty ! fakesink")
     assert "INFO" in lines[0]
     assert "<chatty>" in lines[0]
     assert lines[0].endswith("100% of a?b")
+
+
+def test_run_logs_warnings_of_the_bus(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("WARNING", "dselements.element"):
+        ds.run("videotestsrc num-buffers=3 ! dspythonfilter name=lonely ! fakesink")
+    assert "lonely" in caplog.text
+    assert "without NvDsBatchMeta pass unchanged" in caplog.text

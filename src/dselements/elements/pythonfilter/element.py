@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, ClassVar
 
 import msgspec
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...element import MetaTransform, Property, element
+from ...errors import DselementsError
 from ...meta import Batch
 from .logic import ClassCounts, keep_mask, rename
 from .settings import ANCHORS, FilterSettings
@@ -64,12 +66,23 @@ class PythonFilter(MetaTransform):
     def __init__(self) -> None:
         super().__init__()
         self._settings = FilterSettings()
+        self._applied = {name: getattr(self, name) for name in self._PARSED}
         self._counts = ClassCounts()
 
     def configure(self) -> None:
-        self._settings = FilterSettings.parse(
-            **{name: getattr(self, name) for name in self._PARSED}
-        )
+        """Apply what is right; what is wrong is told, and keeps its old value until mended."""
+        wanted = {name: getattr(self, name) for name in self._PARSED}
+        try:
+            self._settings = FilterSettings.parse(**wanted)
+        except Exception:
+            for name, value in wanted.items():
+                if value != self._applied.get(name):
+                    with contextlib.suppress(DselementsError):
+                        tried = {**self._applied, name: value}
+                        self._settings = FilterSettings.parse(**tried)
+                        self._applied = tried
+            raise
+        self._applied = wanted
 
     def start(self) -> None:
         self._counts = ClassCounts()
