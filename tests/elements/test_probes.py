@@ -197,3 +197,18 @@ def test_what_cannot_be_is_told_at_once() -> None:
 
     with pytest.raises(PipelineError, match="OSError: no model"):
         Refuses.as_probe(pad)
+
+
+def test_caps_that_the_class_does_not_take_stop_the_stream() -> None:
+    class Gray(ds.MetaTransform):
+        __gtype_name__ = "DsTestProbeGray"
+        caps = "video/x-raw,format=GRAY8"
+
+        def process(self, batch: ds.Batch) -> None:
+            return None
+
+    pipeline, pad = pipeline_with()
+    Gray.as_probe(pad)
+    messages = texts(play(pipeline))
+    assert "Gray takes video/x-raw,format=GRAY8, not video/x-raw" in messages[0]
+    assert messages[0].startswith("error")

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("gi")
 from pipelines import Gst, launch, play, shell, texts
 
+from dselements.errors import HarnessError
 from dselements.testing import ElementHarness, assert_no_leaks
 
 USER = """\
@@ -119,6 +120,24 @@ def test_frames_without_metadata_are_given_some(file: Path) -> None:
     with ElementHarness("dspython", module=str(file), class_="Counter", add_meta=True) as h:
         h.push(None)
         assert (h.pull().frames or [])[0].payloads["seen"] == 0
+
+
+def test_what_a_hosted_class_asks_for_holds(file: Path) -> None:
+    file.write_text(
+        "import dselements as ds\n"
+        "class Two(ds.MetaTransform):\n"
+        "    create_meta = True\n"
+        "    caps = 'video/x-raw,format=RGBA'\n"
+        "    def max_frames(self):\n        return 2\n"
+        "    def frame_specs(self, **common):\n"
+        "        return [{**common, 'source_id': i, 'pad_index': i} for i in (0, 1)]\n"
+        "    def process(self, batch):\n        batch.payloads['n'] = len(batch.frames)\n"
+    )
+    with ElementHarness("dspython", module=str(file)) as h:
+        h.push(None)
+        assert h.pull().payloads == {"n": 2}
+        with pytest.raises(HarnessError, match=r"Two takes video/x-raw,format=RGBA, not"):
+            h.set_caps("video/x-raw,format=NV12,width=64,height=48,framerate=30/1")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from gi.repository import Gst
 from ..errors import PipelineError, PropertyValueError
 from .transform import MetaTransform
 
-__all__ = ["make_guest", "set_properties"]
+__all__ = ["check_caps", "make_guest", "set_properties", "start"]
 
 
 def make_guest(
@@ -62,6 +62,19 @@ def set_properties(element: Any, properties: Mapping[str, Any]) -> None:
             setattr(element, declared.attribute, value)
         else:
             element.set_property(wanted, value)
+
+
+def check_caps(guest: MetaTransform, caps: Any) -> None:
+    """An element's pads would refuse other caps; a guest has none that could.
+
+    :raises PipelineError: if the class does not take these caps.
+    """
+    wanted = type(guest).caps
+    if not caps.is_subset(Gst.Caps.from_string(wanted)):
+        raise PipelineError(
+            f"{type(guest).__name__} takes {wanted}, not {caps.to_string()}",
+            hint="convert before the metadata is made",
+        )
 
 
 def start(guest: MetaTransform) -> None:

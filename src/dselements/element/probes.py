@@ -13,7 +13,7 @@ from gi.repository import Gst
 
 from .._core import _native
 from ..errors import PipelineError
-from .guests import make_guest, start
+from .guests import check_caps, make_guest, start
 from .policy import post_error
 from .transform import MetaTransform
 
@@ -43,8 +43,10 @@ class MetaProbe:
         self._lists = False
         start(self.element)
         caps = pad.get_current_caps()
-        if caps is not None and not self.element.do_set_caps(caps, caps):
-            raise PipelineError(f"{cls.__name__} refuses {caps.to_string()}")
+        if caps is not None:
+            check_caps(self.element, caps)
+            if not self.element.do_set_caps(caps, caps):
+                raise PipelineError(f"{cls.__name__} refuses {caps.to_string()}")
         self._id = pad.add_probe(_TYPES, _on_probe, self)
 
     def _owner(self) -> Any:
@@ -82,6 +84,7 @@ class MetaProbe:
         event = info.get_event()
         if event.type == Gst.EventType.CAPS:
             caps = event.parse_caps()
+            check_caps(self.element, caps)
             if not self.element.do_set_caps(caps, caps):
                 return Gst.PadProbeReturn.DROP
         passes = self.element._event_came(event, False)

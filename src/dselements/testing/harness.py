@@ -294,8 +294,10 @@ class ElementHarness:
         if parsed is None:
             raise HarnessError(f"caps cannot be parsed: {caps!r}")
         self.caps, self._format = caps, video_format(parsed)
-        if not self._source(pad).push_event(Gst.Event.new_caps(parsed)):
-            problem = self._problem()
+        taken = self._source(pad).push_event(Gst.Event.new_caps(parsed))
+        # GStreamer keeps a sticky event that was refused, and tells with the next buffer only.
+        problem = self._problem()
+        if not taken or problem:
             raise HarnessError(f"{self._name} refuses caps {caps}: {problem or 'no reason given'}")
 
     def push_event(self, event: Any, *, pad: str | None = None) -> bool:

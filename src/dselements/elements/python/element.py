@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...element import MetaTransform, Property, element
-from ...element.guests import make_guest, start
+from ...element.guests import check_caps, make_guest, start
 from ...meta import Batch
 from .logic import Code, Loaded
 from .settings import PythonSettings
@@ -68,6 +68,8 @@ class Python(MetaTransform):
         target = loaded.target
         if isinstance(target, MetaTransform):
             start(target)
+            self.create_meta = self.add_meta or target.create_meta  # type: ignore[misc]
+            self.requires_meta = target.requires_meta  # type: ignore[misc]
         elif callable(getattr(target, "start", None)):
             target.start()
         self._loaded = loaded
@@ -108,9 +110,22 @@ class Python(MetaTransform):
         target = None if self._loaded is None else self._loaded.target
         if isinstance(target, MetaTransform):
             target.video_info = self.video_info
+            if name == "on_caps":
+                check_caps(target, values[0])
         hook = getattr(target, name, None)
         if callable(hook):
             hook(*values)
+
+    # -- the batch that is made for a buffer without one ---------------------------
+    def max_frames(self) -> int:
+        target = None if self._loaded is None else self._loaded.target
+        return target.max_frames() if isinstance(target, MetaTransform) else super().max_frames()
+
+    def frame_specs(self, **common: Any) -> list[dict[str, Any]]:
+        target = None if self._loaded is None else self._loaded.target
+        if isinstance(target, MetaTransform):
+            return target.frame_specs(**common)
+        return super().frame_specs(**common)
 
     # -- buffers -----------------------------------------------------------------
     def process(self, batch: Batch) -> object:
