@@ -13,7 +13,8 @@ from pipelines import launch, play, texts
 
 import dselements as ds
 from dselements._core import _native
-from dselements.errors import PipelineError, PropertyValueError
+from dselements.errors import HarnessError, PipelineError, PropertyValueError
+from dselements.testing import ElementHarness
 
 
 class Gate(ds.MetaTransform):
@@ -97,6 +98,16 @@ def test_a_raising_process_follows_the_policy(policy: str, came: int, kind: str)
     assert messages[0].src is pipeline.get_by_name("i"), "the pad's element speaks"
     assert len(seen) == came
     assert seen == [n for n in range(6) if policy == "pass" or n != 2][:came]
+
+
+def test_a_failure_is_the_flow_that_upstream_gets() -> None:
+    """Not only a message: whoever pushed the buffer is told."""
+    with ElementHarness("identity") as h:
+        Gate.as_probe(h.element.get_static_pad("src"), wrong=1)
+        assert h.push_frame() == Gst.FlowReturn.OK
+        with pytest.raises(HarnessError, match="answered a buffer with error"):
+            h.push_frame()
+        assert h.flow == Gst.FlowReturn.ERROR
 
 
 def test_drop_drops() -> None:

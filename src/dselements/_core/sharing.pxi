@@ -71,6 +71,7 @@ cdef struct GstPadProbeInfo:
     void* data
     uint64_t offset
     uint32_t size
+    uint32_t padding  # what follows is a union with pointers
     int flow_ret
 
 
