@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("gi")
-from pipelines import launch, play, texts
+from pipelines import Gst, launch, play, texts
 
 import dselements as ds
 from dselements._core import _native

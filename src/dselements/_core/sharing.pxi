@@ -16,14 +16,15 @@ cdef prepare_t prepare_before = NULL
 
 
 cdef void _keep_parent(void* copy, void* buffer) noexcept nogil:
-    """A copy of an NVMM buffer keeps what it was copied from."""
-    cdef size_t size
-    if api.n_memory(buffer) != 1 or api.n_memory(copy) != 1:
+    """A copy of an NVMM buffer keeps what it was copied from.
+
+    The struct's memory may be the same one: a first copy has plain memory, which GStreamer
+    shares between further copies.
+    """
+    cdef size_t size = api.buffer_size(buffer)
+    if size != NVBUF_SMALL and size != NVBUF_LARGE:
         return
-    size = api.buffer_size(buffer)
-    if (size == NVBUF_SMALL or size == NVBUF_LARGE) and (
-        api.peek_memory(buffer, 0) != api.peek_memory(copy, 0)
-    ):
+    if api.n_memory(buffer) == 1 and api.n_memory(copy) == 1:
         api.add_parent(copy, buffer)
 
 
