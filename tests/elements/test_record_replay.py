@@ -41,7 +41,8 @@ def lines(description: str, **more: Any) -> tuple[list[bytes], Any, list[Any]]:
 
 def record(location: Path, text: str = "dssynth", n: int = 10) -> list[bytes]:
     seen, pipeline, messages = lines(
-        f"{source(n)} ! {text} ! testlook name=look ! dsrecord name=r location={location} ! fakesink"
+        f"{source(n)} ! {text} ! testlook name=look "
+        f"! dsrecord name=r location={location} ! fakesink"
     )
     assert messages == []
     assert stats(pipeline.get_by_name("r"))["written"] == n
@@ -169,9 +170,7 @@ def test_seeking_back_finds_the_records_again(tmp_path: Path) -> None:
     pipeline = launch(
         f"videotestsrc ! {SIZE} ! dsreplay name=r location={path} on-missing=fail "
         "! testlook name=look ! fakesink",
-        look=lambda batch: boxes.append(
-            (batch.frames[0].buf_pts, [o.rect for o in batch.objects])
-        ),
+        look=lambda batch: boxes.append((batch.frames[0].buf_pts, [o.rect for o in batch.objects])),
     )
     bus = pipeline.get_bus()
     wanted = Gst.MessageType.EOS | Gst.MessageType.ERROR
@@ -247,7 +246,9 @@ def test_a_killed_process_leaves_what_was_flushed(tmp_path: Path) -> None:
     ],
 )
 def test_where_nothing_can_be_written(location: str, part: str) -> None:
-    messages = texts(play(launch(f"{source(1)} ! dssynth ! dsrecord location={location} ! fakesink")))
+    messages = texts(
+        play(launch(f"{source(1)} ! dssynth ! dsrecord location={location} ! fakesink"))
+    )
     assert part in messages[0]
     assert messages[0].startswith("error: starting: ")
 
@@ -386,7 +387,10 @@ def test_mot_challenge_files(tmp_path: Path) -> None:
         f"{source(3)} ! dsreplay name=r location={path} classes=a,b,c class-id=1 "
         "! testlook name=look ! fakesink",
         look=lambda batch: seen.append(
-            [(o.rect, o.label, o.class_id, round(o.confidence, 3), o.object_id) for o in batch.objects]
+            [
+                (o.rect, o.label, o.class_id, round(o.confidence, 3), o.object_id)
+                for o in batch.objects
+            ]
         ),
     )
     assert play(pipeline) == []
@@ -410,7 +414,12 @@ def test_mot_out_and_in_again_one_file_a_source(tmp_path: Path) -> None:
 
     def look(run: int) -> Any:
         return lambda batch: boxes[run].extend(
-            (f.source_id, f.frame_num, [o.rect for o in f.objects], [o.object_id for o in f.objects])
+            (
+                f.source_id,
+                f.frame_num,
+                [o.rect for o in f.objects],
+                [o.object_id for o in f.objects],
+            )
             for f in batch.frames
         )
 
@@ -458,22 +467,27 @@ def test_the_demo_without_its_detector(tmp_path: Path) -> None:
     path = tmp_path / "demo.jsonl.gz"
     clip, config = assets.clip("vtest"), assets.detector()
     head = (
-        f"filesrc location={clip} ! decodebin ! identity eos-after=100 ! m.sink_0 "
-        "dsmux name=m batch-size=1 ! "
+        f"filesrc location={clip} ! decodebin ! m.sink_0 "
+        "dsmux name=m batch-size=1 ! testlook name=gate ! "
     )
-    tail = "! dspythonfilter min-confidence=0.5 ! testlook name=look ! dsosd ! fakesink name=out"
+    tail = " ! dspythonfilter min-confidence=0.5 ! testlook name=look ! dsosd ! fakesink name=out"
     written: list[bytes] = []
 
     def look(batch: Batch) -> None:
         written.extend(msgspec.json.encode(frame_record(f)) + b"\n" for f in batch.frames)
 
+    def gate(batch: Batch) -> bool:
+        return batch.frames[0].frame_num < 100
+
     infer = f"dsinfer config-file-path={config} ! dsrecord location={path}"
-    assert play(launch(head + infer + tail, look=look), 100) == []
+    assert texts(play(launch(head + infer + tail, look=look, gate=gate), 100)) == []
     recorded = b"".join(written)
     written.clear()
-    pipeline = launch(head + f"dsreplay name=r location={path} on-missing=fail" + tail, look=look)
-    assert play(pipeline) == []
+    pipeline = launch(
+        head + f"dsreplay name=r location={path} on-missing=fail" + tail, look=look, gate=gate
+    )
+    assert texts(play(pipeline)) == []
     assert b"".join(written) == recorded
-    assert recorded.count(b"\n") >= 99
+    assert recorded.count(b"\n") == 100
     assert recorded.count(b'"label":"person"') > 200
     assert stats(pipeline.get_by_name("r"))["unused"] == 0

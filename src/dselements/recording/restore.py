@@ -15,7 +15,7 @@ from ..errors import RecordingFormatError
 from ..meta.batch import Batch
 from ..meta.fields import BATCH_COLUMNS, FRAME_COLUMNS, NO_TIME, OBJECT_COLUMNS
 from ..meta.objecttable import TEXTS
-from .schema import BatchLine, FrameLine, PayloadLine
+from .schema import BatchLine, FrameLine, PayloadLine, float_of
 from .values import column_of, mask_of, parents_of, payload_of, shapes_of, text_of
 
 __all__ = ["BOUND_FIELDS", "Placement", "Restored", "rebuild", "restore"]
@@ -226,14 +226,7 @@ class _Job:
                 transaction.set_mask(at + _index(mask.object, line), *mask_of(mask))
             # The library prepends: backwards, so that lists read as they were.
             for one in reversed(line.classifiers):
-                labels = [
-                    (
-                        *_uints(one_label[:3]),
-                        _number(one_label[3]),
-                        text_of(one_label[4], "label") or b"",
-                    )
-                    for one_label in one.labels
-                ]
+                labels = [_label(label) for label in one.labels]
                 if not -(2**31) <= one.unique_component_id < 2**31:
                     raise RecordingFormatError("a classifier's unique_component_id is no int32")
                 transaction.add_classifier(
@@ -279,16 +272,12 @@ def _index(index: int, line: FrameLine) -> int:
     return index
 
 
-def _uints(values: Any) -> tuple[int, ...]:
-    if not all(0 <= value < 2**32 for value in values):
-        raise RecordingFormatError(f"a classifier's label has {values}: they are uint32")
-    return tuple(values)
-
-
-def _number(value: Any) -> float:
-    from .schema import float_of
-
+def _label(values: tuple[int, int, int, Any, Any]) -> tuple[int, int, int, float, bytes]:
+    label_id, class_id, classes, prob, text = values
+    if not all(0 <= value < 2**32 for value in (label_id, class_id, classes)):
+        raise RecordingFormatError(f"a classifier's label has {values[:3]}: they are uint32")
     try:
-        return float_of(value)
+        number = float_of(prob)
     except ValueError as error:
         raise RecordingFormatError(f"a probability: {error}") from None
+    return label_id, class_id, classes, number, text_of(text, "label") or b""

@@ -134,8 +134,8 @@ def payload_of(line: PayloadLine) -> bytes:
     name, data = line.name.encode(), line.json.encode()
     if b"\0" in name or not name:
         raise RecordingFormatError(f"a payload cannot be called {line.name!r}")
-    head = HEADER.pack(MAGIC, VERSION, ENCODINGS["json"], 0, len(name), len(data))
-    return head + name + b"\0" + data
+    start: bytes = HEADER.pack(MAGIC, VERSION, ENCODINGS["json"], 0, len(name), len(data))
+    return start + name + b"\0" + data
 
 
 def shapes_of(kinds: dict[str, list[list[Any]]]) -> dict[str, list[tuple[Any, ...]]]:

@@ -6,17 +6,18 @@
         dsrecord location=run.jsonl.gz ! fakesink
 
 One line of JSON a batch; ``dsreplay`` puts it back. The suffix chooses the form: ``.jsonl``,
-``.jsonl.gz``, ``.jsonl.zst`` (needs ``pip install 'dselements[record]'``), or ``.txt`` and ``.csv``
-for MOT Challenge lines. ``-`` is standard output.
+``.jsonl.gz``, ``.jsonl.zst`` (needs ``pip install 'dselements[record]'``), or ``.txt`` and
+``.csv`` for MOT Challenge lines. ``-`` is standard output.
 
-What is written: every field of batch, frames and objects, texts, masks, classifiers, parents, display
-metas and payloads. User metas of other elements are counted by type; pixels are not touched.
+What is written: every field of batch, frames and objects, texts, masks, classifiers, parents,
+display metas and payloads. User metas of other elements are counted by type; pixels are not
+touched.
 
-The file is written by a thread of its own. The streaming thread only copies the metadata and puts it
-into a queue of ``queue-size`` batches; ``on-full`` says what happens when the disk is too slow.
-Every ``flush-batches`` batches or ``flush-interval`` milliseconds what was written becomes readable,
-so that a recording cut short by a kill is good up to there. At end of stream and when the element
-stops, the file is finished.
+The file is written by a thread of its own. The streaming thread only copies the metadata and puts
+it into a queue of ``queue-size`` batches; ``on-full`` says what happens when the disk is too
+slow. Every ``flush-batches`` batches or ``flush-interval`` milliseconds what was written becomes
+readable, so that a recording cut short by a kill is good up to there. At end of stream and when
+the element stops, the file is finished.
 
 Since 0.1.
 """
