@@ -14,6 +14,7 @@ __all__ = ["MATCH", "Found", "Player"]
 
 MATCH = ("pts", "frame-num")
 _MOST_MARKS = 100_000
+_ANYWHERE = 2**64
 
 
 class Found(NamedTuple):
@@ -129,7 +130,12 @@ class Player:
 
     def restart(self) -> None:
         """Forget what was asked: a flush, after which anything may come."""
-        self._asked = {source: (2**64, call) for source, (_, call) in self._asked.items()}
+        for source in list(self._asked):
+            self._forget(source)
+
+    def _forget(self, source: int) -> None:
+        """Whatever a source asks for next may lie before the place that is read."""
+        self._asked[source] = (_ANYWHERE, self._calls - self._window)
 
     def find(self, source: int, key: int) -> Found | None:
         """The recorded frame of a source, None if there is none.
@@ -140,7 +146,7 @@ class Player:
         self._calls += 1
         last = self._asked.get(source)
         self._asked[source] = (key, self._calls)
-        if last is not None and key <= last[0]:
+        if last is None or key <= last[0]:
             self._rewind(source, key)
         low, high = key - self._tolerance, key + self._tolerance
         while True:
@@ -168,6 +174,8 @@ class Player:
                 self.unused += len(waiting)
                 self._held -= len(waiting)
                 waiting.clear()
+                if source in self._asked:
+                    self._forget(source)
         if self._held < self._window:
             return True
         # Nobody has asked for these yet, and there are more than fit.
