@@ -17,9 +17,8 @@ from ...element.policy import post_error
 from ...errors import RecordingError
 from ...meta import Batch
 from ...recording.capture import capture
-from ...recording.mot import MotOutput
-from ...recording.output import RecordingOutput
 from ...recording.writer import ON_FULL, Counters, Writer
+from .logic import open_output
 from .settings import FORMATS, RecordSettings
 
 _UINT_MAX = 2**31 - 1
@@ -63,17 +62,8 @@ class Record(MetaTransform):
 
     def start(self) -> None:
         settings = RecordSettings.parse(self.location, self.format)
-        output: Any
-        if settings.mot:
-            output = MotOutput(settings.location, settings.compression, self.mot_origin)
-        else:
-            from ... import __version__
-
-            output = RecordingOutput(
-                settings.location, settings.compression, f"dselements {__version__}"
-            )
         self._writer = Writer(
-            output,
+            open_output(settings, self.mot_origin),
             size=self.queue_size,
             on_full=self.on_full,
             block_batches=self.flush_batches,

@@ -12,12 +12,12 @@ gi.require_version("GstBase", "1.0")
 from gi.repository import GObject, Gst, GstBase
 
 from ...element import DROP, MetaTransform, Property, element
-from ...errors import ConfigError, RecordingError
+from ...errors import RecordingError
 from ...meta import Batch
-from ...recording.mot import is_mot
 from ...recording.player import MATCH, Player
 from ...recording.reader import Reader
 from .logic import MotReplay, RecordingReplay
+from .settings import ReplaySettings
 
 _UINT_MAX = 2**31 - 1
 log = logging.getLogger("dselements.replay")
@@ -78,21 +78,16 @@ class Replay(MetaTransform):
         self._had_frames = True
 
     def start(self) -> None:
-        if not self.location:
-            raise ConfigError("dsreplay needs a location", hint="location=run.jsonl.zst")
-        replace = self.mode == "replace"
-        if is_mot(self.location):
-            if bool(self.mot_width) != bool(self.mot_height):
-                raise ConfigError("mot-width and mot-height go together", hint="set both")
+        settings = ReplaySettings.parse(
+            self.location,
+            self.mode,
+            self.on_missing,
+            (self.mot_width, self.mot_height),
+            self.classes,
+        )
+        if settings.mot:
             self._replay = MotReplay(
-                self.location,
-                replace=replace,
-                on_missing=self.on_missing,
-                origin=self.mot_origin,
-                size=(self.mot_width, self.mot_height),
-                classes=[name.strip() for name in self.classes.split(",")] if self.classes else [],
-                class_id=self.class_id,
-                unique_id=self.unique_id,
+                settings, origin=self.mot_origin, class_id=self.class_id, unique_id=self.unique_id
             )
             return
         self._reader = Reader(self.location)
@@ -104,7 +99,7 @@ class Replay(MetaTransform):
             window=self.window,
         )
         self._replay = RecordingReplay(
-            player, self.match, replace=replace, on_missing=self.on_missing
+            player, self.match, replace=settings.replace, on_missing=settings.on_missing
         )
 
     def stop(self) -> None:

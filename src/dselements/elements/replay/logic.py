@@ -12,6 +12,7 @@ from ...meta.fields import NO_TIME
 from ...recording.mot import SOURCE_PATTERN, MotFile, MotFrame, location_of
 from ...recording.player import Found, Player
 from ...recording.restore import BOUND_FIELDS, Placement, Restored, restore
+from .settings import ReplaySettings
 
 __all__ = ["CREATED_FIELDS", "Counts", "MotReplay", "RecordingReplay"]
 
@@ -109,27 +110,19 @@ class RecordingReplay:
 class MotReplay:
     """Replays MOT files, one for each source if the location holds ``%u``.
 
-    :param classes: label of each class id.
+    :param origin: number of the first pixel.
+    :param class_id: class of lines that have none.
     """
 
     def __init__(
-        self,
-        location: str,
-        *,
-        replace: bool,
-        on_missing: str,
-        origin: int,
-        size: tuple[int, int],
-        classes: list[str],
-        class_id: int,
-        unique_id: int,
+        self, settings: ReplaySettings, *, origin: int, class_id: int, unique_id: int
     ) -> None:
         self.counts = Counts()
         self.unused = 0
-        self._location = location
-        self._replace, self._on_missing = replace, on_missing
-        self._origin, self._size = origin, size
-        self._classes, self._class_id, self._unique_id = classes, class_id, unique_id
+        self._location = location = settings.location
+        self._replace, self._on_missing = settings.replace, settings.on_missing
+        self._origin, self._size = origin, settings.size
+        self._classes, self._class_id, self._unique_id = settings.classes, class_id, unique_id
         self._files: dict[int, MotFile] = {}
         if SOURCE_PATTERN not in location:
             self._files[-1] = MotFile(location, origin=origin)
