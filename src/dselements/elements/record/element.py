@@ -13,7 +13,6 @@ from gi.repository import GObject, Gst, GstBase
 
 from ..._core import _native
 from ...element import MetaTransform, Property, element
-from ...element.policy import post_error
 from ...errors import RecordingError
 from ...meta import Batch
 from ...recording.capture import capture
@@ -82,10 +81,9 @@ class Record(MetaTransform):
             if not told:  # process() has told it otherwise
                 raise
 
-    def do_set_caps(self, incaps: Any, outcaps: Any) -> bool:
+    def on_caps(self, caps: Any) -> None:
         if self._writer is not None:
-            self._writer.caps(incaps.to_string())
-        return bool(MetaTransform.do_set_caps(self, incaps, outcaps))
+            self._writer.caps(caps.to_string())
 
     def process(self, batch: Batch) -> None:
         writer = self._writer
@@ -94,25 +92,18 @@ class Record(MetaTransform):
         pts, *_ = _native.buffer_info(batch.buffer)
         writer.put(capture(batch.address, pts))
 
-    # -- GStreamer -------------------------------------------------------------
-    def do_sink_event(self, event: Any) -> bool:
+    def on_event(self, event: Any, upstream: bool) -> None:
         writer = self._writer
-        try:
-            if writer is not None:
-                if event.type == Gst.EventType.FLUSH_START:
-                    writer.flushing(True)
-                elif event.type == Gst.EventType.FLUSH_STOP:
-                    writer.flushing(False)
-                elif event.type == Gst.EventType.EOS:
-                    writer.end()
-        except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
-            self._stats.errors += 1
-            if self.on_error == "fail":
-                post_error(self, error, "finishing the recording")
-            else:
-                self._warn("error", error, "finishing the recording")
-        return bool(GstBase.BaseTransform.do_sink_event(self, event))
+        if writer is None or upstream:
+            return
+        if event.type == Gst.EventType.FLUSH_START:
+            writer.flushing(True)
+        elif event.type == Gst.EventType.FLUSH_STOP:
+            writer.flushing(False)
+        elif event.type == Gst.EventType.EOS:
+            writer.end()
 
+    # -- GStreamer -------------------------------------------------------------
     def do_change_state(self, transition: Any) -> Any:
         if transition == Gst.StateChange.PAUSED_TO_READY and self._writer is not None:
             self._writer.release()

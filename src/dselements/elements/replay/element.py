@@ -8,8 +8,7 @@ from typing import Any
 import gi
 
 gi.require_version("Gst", "1.0")
-gi.require_version("GstBase", "1.0")
-from gi.repository import GObject, Gst, GstBase
+from gi.repository import GObject, Gst
 
 from ...element import DROP, MetaTransform, Property, element
 from ...errors import RecordingError
@@ -141,12 +140,11 @@ class Replay(MetaTransform):
             self.post_warning("the recording holds fields that this DeepStream does not have")
         return None
 
-    # -- GStreamer -------------------------------------------------------------
-    def do_sink_event(self, event: Any) -> bool:
-        if event.type == Gst.EventType.FLUSH_STOP and self._replay is not None:
+    def on_event(self, event: Any, upstream: bool) -> None:
+        if not upstream and event.type == Gst.EventType.FLUSH_STOP and self._replay is not None:
             self._replay.restart()
-        return bool(GstBase.BaseTransform.do_sink_event(self, event))
 
+    # -- GStreamer -------------------------------------------------------------
     def do_get_property(self, pspec: Any) -> Any:
         if pspec.name != "stats":
             return super().do_get_property(pspec)
