@@ -93,6 +93,12 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert len(seen) == 40
     assert all(m.startswith("warning") for m in messages)
     assert "No space left" in messages[0]
+    pipeline = launch(f"{text} on-error=drop ! testlook name=look ! fakesink")
+    passed: list[int] = []
+    pipeline.get_by_name("look").call = lambda batch: passed.append(1)
+    messages = texts(play(pipeline))
+    assert all(m.startswith("warning") for m in messages)
+    assert len(passed) == 40 - stats(pipeline.get_by_name("r"))["dropped"] < 40
 
 
 def test_a_reader_that_does_not_keep_up(tmp_path: Path) -> None:

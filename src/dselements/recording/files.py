@@ -159,9 +159,10 @@ def chunks(location: str, kind: str, offset: int = 0) -> Iterator[Chunk]:
     """
     make = _decompressor(kind) if kind else None
     try:
+        # Before it is opened: opening a pipe waits for its other end.
+        if not stat.S_ISREG(os.stat(location).st_mode):
+            raise RecordingError(f"{location} is no regular file", hint="replay needs to seek")
         with open(location, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise RecordingError(f"{location} is no regular file", hint="replay needs to seek")
             file.seek(offset)
             if make is None:
                 yield from _plain(file, offset)
