@@ -227,6 +227,30 @@ TABLE: tuple[ErrorRow, ...] = (
         "A package cannot be generated: its name or its folder.",
     ),
     ErrorRow(
+        "RecordingError",
+        OSError,
+        "resource",
+        "WRITE",
+        "",
+        "A recording cannot be opened, read or written: the disk, permissions, a folder.",
+    ),
+    ErrorRow(
+        "RecordingFormatError",
+        ValueError,
+        "stream",
+        "FORMAT",
+        "",
+        "A file is no recording that this dselements reads; the message names file and line.",
+    ),
+    ErrorRow(
+        "NoRecordError",
+        LookupError,
+        "stream",
+        "FAILED",
+        "set on-missing=pass or drop, or replay the video that was recorded",
+        "dsreplay finds no recorded frame for one of the video, and on-missing is fail.",
+    ),
+    ErrorRow(
         "AssetError",
         OSError,
         "resource",
@@ -303,5 +327,11 @@ if TYPE_CHECKING:  # the same classes, for type checkers; a test compares both
     class BuildError(DselementsError, RuntimeError): ...
 
     class ScaffoldError(DselementsError, ValueError): ...
+
+    class RecordingError(DselementsError, OSError): ...
+
+    class RecordingFormatError(DselementsError, ValueError): ...
+
+    class NoRecordError(DselementsError, LookupError): ...
 
     class AssetError(DselementsError, OSError): ...

@@ -17,7 +17,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_core"}),
     frozenset({"meta"}),
     frozenset({"surface"}),
-    frozenset({"geometry", "tracking", "brokers", "backends", "workers"}),
+    frozenset({"geometry", "tracking", "brokers", "backends", "workers", "recording"}),
     frozenset({"element"}),
     frozenset({"elements"}),
     frozenset({"compat", "testing", "assets"}),

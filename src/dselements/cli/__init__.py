@@ -12,6 +12,7 @@ from .demo.command import demo
 from .doctor.command import doctor
 from .env import env
 from .new.command import new
+from .recordings.command import export, record
 
 app = typer.Typer(
     name="dselements",
@@ -25,6 +26,8 @@ app.command()(doctor)
 app.command()(env)
 app.command("build-plugin")(build_plugin)
 app.command()(new)
+app.command()(record)
+app.command()(export)
 
 
 @app.command()

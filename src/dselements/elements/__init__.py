@@ -12,5 +12,7 @@ ELEMENTS: dict[str, str] = {
     "dsdemux": "dselements.elements.demux.element:Demux",
     "dsinfer": "dselements.elements.infer.element:Infer",
     "dsosd": "dselements.elements.osd.element:Osd",
+    "dsrecord": "dselements.elements.record.element:Record",
+    "dsreplay": "dselements.elements.replay.element:Replay",
 }
 """Factory name → module:class."""

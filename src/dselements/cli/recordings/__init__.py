@@ -1,0 +1,1 @@
+"""``dselements record`` and ``dselements export``."""
