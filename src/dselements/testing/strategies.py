@@ -56,8 +56,10 @@ def payloads() -> Any:
     )
     values = st.recursive(
         leaves,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(ALPHABET, max_size=8), inner,
-                                                                    max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.text(ALPHABET, max_size=8), inner, max_size=3)
+        ),
         max_leaves=6,
     )  # fmt: skip
     names = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=12)
