@@ -182,8 +182,10 @@ def test_flushing_seeks_in_either_state(every: Any, state: Any) -> None:
         change(pipeline, state)
         for pad in (first, second):
             wait_for(
-                lambda p=pad, at=start: p.only("segment")[-1][1:3] == (at * SECOND, at * SECOND)
-                and p.log[-1][0] == "buffer",
+                lambda p=pad, at=start: (
+                    p.only("segment")[-1][1:3] == (at * SECOND, at * SECOND)
+                    and p.log[-1][0] == "buffer"
+                ),
                 f"no frame at {start} s",
             )
             begun = max(i for i, entry in enumerate(pad.log) if entry[0] == "segment")

@@ -1,4 +1,4 @@
-"""Branches of a tee never see one another's edits, of metadata or of pixels; and what else branches do."""
+"""Branches of a tee never see one another's edits, of metadata or of pixels; leaky queues."""
 
 from __future__ import annotations
 
@@ -166,7 +166,8 @@ def test_a_branch_comes_and_goes_while_playing() -> None:
     counts: list[int] = []
     pipeline = launch(
         "videotestsrc is-live=true ! video/x-raw,format=RGBA,width=32,height=16,framerate=100/1 "
-        "! dssynth ! tee name=t allow-not-linked=true ! queue ! dspythonfilter ! fakesink name=out sync=false"
+        "! dssynth ! tee name=t allow-not-linked=true ! queue ! dspythonfilter "
+        "! fakesink name=out sync=false"
     )
     (out,) = passed(pipeline, "out")
     change(pipeline, Gst.State.PLAYING)
