@@ -132,7 +132,9 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
     def _aggregate(self, timeout: bool) -> int:
         _native.pin_thread()
         inputs = self.inputs
-        ready, done, ended = [], [], 0
+        ready: list[Input] = []
+        done: list[Input] = []
+        ended = 0
         for state in inputs:
             if state.pad.has_buffer():
                 (done if state.waits() else ready).append(state)

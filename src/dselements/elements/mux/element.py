@@ -189,6 +189,10 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
             self._tell_aggregator()
             if state.told:
                 self._aggregator.gone.append(state.info()._replace(ended=True, removed=True))
+        # A streaming thread that is on its way through is told to stop (flushing), not that
+        # something is not linked, which would be an error of its source.
+        for part in state.elements:
+            part.get_static_pad("src").set_active(False)
         # First the aggregator's pad: its flushing frees a streaming thread that waits there.
         self._aggregator.release_request_pad(state.pad)
         for part in state.elements:
