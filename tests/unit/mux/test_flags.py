@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dselements.element.flags import batch_flags, frame_flags
+from dselements.meta.flags import batch_flags, frame_flags
 
 DISCONT, CORRUPTED, GAP, DROPPABLE, HEADER = 1 << 6, 1 << 8, 1 << 11, 1 << 12, 1 << 10
 

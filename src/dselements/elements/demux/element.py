@@ -16,7 +16,6 @@ from ..._core import _native, load
 from ...element import element
 from ...element.caps import video_format
 from ...element.declared import DeclaredProperties
-from ...element.flags import DISCONT, frame_flags
 from ...element.floating import lend_pad
 from ...element.policy import post_error
 from ...element.stats import Stats, stats_property
@@ -24,6 +23,7 @@ from ...element.streams import StreamInfo, parse_stream_event
 from ...errors import NoBatchMetaError, PipelineError
 from ...meta import Batch
 from ...meta.fields import NO_TIME
+from ...meta.flags import DISCONT, frame_flags
 from ...surface.system import place_of
 from .logic import EOS, combined, routes
 from .outputs import Head, Output

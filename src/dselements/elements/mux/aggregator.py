@@ -14,12 +14,12 @@ from gi.repository import Gst, GstBase
 
 from ..._core import _native, load
 from ...element.caps import video_format
-from ...element.flags import batch_flags
 from ...element.policy import post_error
 from ...element.stats import Stats
 from ...element.streams import StreamInfo, stream_event
 from ...errors import PipelineError, SurfaceError
 from ...meta.fields import NO_TIME
+from ...meta.flags import batch_flags
 from ...surface.format import VideoFormat
 from ...surface.video_meta import strides_of
 from .inputs import Input, parse_marker
