@@ -32,11 +32,10 @@ def property_of(spec: Any) -> dict[str, Any]:
     if spec.flags & GObject.ParamFlags.WRITABLE:
         playing = bool(spec.flags & Gst.PARAM_MUTABLE_PLAYING)
         flags.append("mutable while playing" if playing else "mutable before PAUSED")
+    default = getattr(spec, "default_value", None)  # PyGObject 3.50 has none for boxed types
     found: dict[str, Any] = {
         "type": spec.value_type.name,
-        "default": spec.default_value if isinstance(
-            spec.default_value, (str, int, float, bool)
-        ) else None,
+        "default": default if isinstance(default, (str, int, float, bool)) else None,
         "flags": flags,
         "help": spec.blurb,
     }  # fmt: skip

@@ -62,7 +62,7 @@ def clip(number: int, n: int, rate: int = 30, more: str = "") -> str:
     )
 
 
-def wait_for(test: Callable[[], object], what: str, timeout_s: float = 5) -> None:
+def wait_for(test: Callable[[], object], what: str, timeout_s: float = 15) -> None:
     deadline = time.monotonic() + timeout_s
     while not test():
         assert time.monotonic() < deadline, what

@@ -2,6 +2,7 @@
 
 cdef enum:
     MINI_REFCOUNT = 8
+    MINI_FLAGS = 16
     MAP_READ = 1
     MAP_WRITE = 2
     MAX_MEMORIES = 16  # gst_buffer_get_max_memory()
@@ -45,6 +46,17 @@ def buffer_set_times(uintptr_t buffer, uint64_t pts, uint64_t dts, uint64_t dura
     head.pts = pts
     head.dts = dts
     head.duration = duration
+
+
+def buffer_flags(uintptr_t buffer):
+    """GstBufferFlags of a buffer."""
+    return (<uint32_t*>(<char*>_buffer_of(buffer) + MINI_FLAGS))[0]
+
+
+def buffer_add_flags(uintptr_t buffer, uint32_t flags):
+    """Set GstBufferFlags, beside those that are set, of a buffer that the caller owns."""
+    cdef uint32_t* found = <uint32_t*>(<char*>_buffer_of(buffer) + MINI_FLAGS)
+    found[0] |= flags
 
 
 def buffer_ref(uintptr_t buffer):

@@ -13,7 +13,7 @@ from gi.repository import Gst
 
 from .gobject import libgobject
 
-__all__ = ["float_for_c", "lend_pad"]
+__all__ = ["float_for_c", "lend_pad", "take_over"]
 
 _TRANSFER_EVERYTHING = 2
 """GITransfer."""
@@ -34,6 +34,19 @@ def float_for_c(element: Any) -> None:
     if not library.g_object_is_floating(address):
         library.g_object_ref(address)
         library.g_object_force_floating(address)
+
+
+def take_over(element: Any) -> Any:
+    """What ``Gst.ElementFactory.make`` gave, without the floating reference that would leak.
+
+    PyGObject 3.50 leaves an element of a Python class floating, beside its wrapper's reference,
+    for a bin to take over; one that is never put in a bin would not be freed.
+    """
+    address, library = hash(element), libgobject()
+    if library.g_object_is_floating(address):
+        library.g_object_ref_sink(address)
+        library.g_object_unref(address)
+    return element
 
 
 def _made_by_python(element: Any) -> bool:

@@ -12,9 +12,10 @@ __all__ = ["class_address", "libgobject"]
 def libgobject() -> ctypes.CDLL:
     """The library that PyGObject has loaded. An object's address is its wrapper's ``hash``."""
     library = ctypes.CDLL("libgobject-2.0.so.0")
-    for name in ("is_floating", "ref", "unref", "force_floating"):
+    for name in ("is_floating", "ref", "ref_sink", "unref", "force_floating"):
         getattr(library, f"g_object_{name}").argtypes = [ctypes.c_void_p]
     library.g_object_ref.restype = ctypes.c_void_p
+    library.g_object_ref_sink.restype = ctypes.c_void_p
     library.g_type_from_name.argtypes = [ctypes.c_char_p]
     library.g_type_from_name.restype = ctypes.c_size_t
     library.g_type_class_ref.argtypes = [ctypes.c_size_t]

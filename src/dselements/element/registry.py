@@ -219,6 +219,7 @@ def register_plugin() -> tuple[str, int, type[Any]] | None:
         the others are then registered as soon as that element tells.
     """
     Gst.init(None)
+    _print_at_once()
 
     def report(where: str, error: Exception) -> None:
         print(f"dselements: {where} cannot be loaded:", file=sys.stderr)
@@ -243,6 +244,17 @@ def register_plugin() -> tuple[str, int, type[Any]] | None:
 
     handler = registry.connect("feature-added", added)
     return first._ds_name, getattr(first, "_ds_rank", 0), first
+
+
+def _print_at_once() -> None:
+    """Have ``print`` of elements show in a pipe or file, too, where a C program runs Python.
+
+    gst-launch-1.0 never ends the interpreter, with GStreamer 1.26 nothing flushes its buffers,
+    and what elements printed would be lost.
+    """
+    # A Python program has a name here.
+    if getattr(sys, "argv", [""])[:1] in ([], [""]) and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)
 
 
 def _register_each(classes: list[type[Any]], plugin: Any) -> None:

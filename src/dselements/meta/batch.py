@@ -271,7 +271,7 @@ class Batch:
                     hint="make the mask from batch.objects fetched after the last change",
                 )
         elif which.dtype.kind in "iu":
-            if int(which.min()) < 0 or int(which.max()) >= table.n:
+            if int(np.min(which)) < 0 or int(np.max(which)) >= table.n:
                 raise MetadataValueError(f"row indices outside 0 to {table.n - 1}")
         else:
             raise MetadataValueError(

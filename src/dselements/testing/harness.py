@@ -19,6 +19,7 @@ from gi.repository import GLib, Gst
 from .._core import _native, load
 from ..element import MetaTransform, register
 from ..element.caps import structure_of, video_format
+from ..element.floating import take_over
 from ..errors import HarnessError
 from ..meta import Batch
 from ..meta.fields import NO_TIME
@@ -556,7 +557,7 @@ def _make(element: Any) -> Any:
             f"no element named {element!r}",
             hint="import the module that has it, or name an installed one",
         )
-    return made
+    return take_over(made)
 
 
 def _from_function(function: Callable[[Batch], object]) -> Any:

@@ -16,6 +16,9 @@ A pad has the frame rate and the segment of its stream, and ends when its stream
 the batches; otherwise those of the batches. Flow results count together as behind a tee that wants
 one taker: end of stream or not linked goes upstream when all pads say so, an error at once.
 
+A frame has the batch's flags (discont, corrupted, gap and the like), and is discont where it does
+not follow the pad's frame before: the first one, after a flush, after a lost one.
+
 Put a queue behind each pad, as behind a tee.
 
 Since 0.1.

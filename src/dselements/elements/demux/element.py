@@ -23,6 +23,7 @@ from ...element.streams import StreamInfo, parse_stream_event
 from ...errors import NoBatchMetaError, PipelineError
 from ...meta import Batch
 from ...meta.fields import NO_TIME
+from ...meta.flags import DISCONT, frame_flags
 from ...surface.system import place_of
 from .logic import EOS, combined, routes
 from .outputs import Head, Output
@@ -228,6 +229,7 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
             outputs = {
                 n: o for n, o in self._outputs.items() if not o.ended and self._flows.get(n) != EOS
             }
+        flags = frame_flags(_native.buffer_flags(address))
         made: list[tuple[int, int]] = []
         batch = Batch(batch_meta, buffer=address)
         try:
@@ -245,6 +247,8 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
                 )
                 made.append((number, out))
                 _native.buffer_set_times(out, times[row], NO_TIME, self._frame_ns(number, duration))
+                broken = DISCONT if outputs[number].broken else 0
+                _native.buffer_add_flags(out, flags | broken)
         except BaseException:
             for _, out in made:
                 _native.buffer_unref(out)
@@ -259,6 +263,7 @@ class Demux(DeclaredProperties, Gst.Element):  # type: ignore[misc]
             flow = _native.pad_push(hash(output.pad), out)
             if flow != 0:
                 stats.dropped += 1
+            output.broken = flow != 0  # what comes after a frame that was lost
             flow = output.answered(flow)
             with self._lock:
                 if self._outputs.get(number) is output:  # not released meanwhile

@@ -35,6 +35,8 @@ class Output:
     ended: bool = False
     used: bool = False
     """True if it had a frame of the stream that it has now."""
+    broken: bool = True
+    """True if the next frame does not follow the one before: the first one, after a flush."""
     _resumed: bool = False
     _start: str | None = None
     _caps: Any = None
@@ -43,6 +45,7 @@ class Output:
     def flushed(self) -> None:
         """After a flush the pad has forgotten segment and end."""
         self.ended = False
+        self.broken = True
         self._segment = None
 
     def answered(self, flow: int) -> int:
@@ -64,6 +67,7 @@ class Output:
         if self.ended and info is not None and not info.ended:
             self._start = self._segment = None  # it goes on: a new start takes the end back
             self.ended = self.used = False
+            self.broken = True
             self._resumed = True
         if head.start is not None:
             # Streams that part must not share an id.

@@ -133,7 +133,7 @@ def parse_yolov5(layers: Layers, context: ParserContext) -> Detections:
     """
     array = next(iter(layers.values()))
     # The product is at most the objectness: only rows that could reach a threshold matter.
-    array = array[array[:, 4] >= context.pre_cluster_thresholds.min()]
+    array = array[array[:, 4] >= np.min(context.pre_cluster_thresholds)]
     return _yolo(array[:, :4], array[:, 5:] * array[:, 4:5], context)
 
 

@@ -31,6 +31,12 @@ the frame in its own stream; ``ntp_timestamp`` is the wall clock when the batch 
 ``frame_num`` counts from 0 for each input. Segment, frame rate and end of each stream go
 downstream as sticky events, and dsdemux gives them back.
 
+**Seeks.** The output's segment is a new one after a seek, flushing or not. The end of a segment
+(``SEGMENT_DONE``) goes downstream once, when all inputs have played theirs or ended.
+
+**Flags.** A batch is live, discont, resync or corrupted if one of its frames is, and a gap or
+droppable if all are.
+
 **Endings.** An input that ends does not hold up the others; the output ends when all have. Pads
 can be requested and released while playing. Late-frame reports (QoS) from downstream go no
 further, as a late batch says nothing about one input.

@@ -19,6 +19,7 @@ from ...element.stats import Stats
 from ...element.streams import StreamInfo, stream_event
 from ...errors import PipelineError, SurfaceError
 from ...meta.fields import NO_TIME
+from ...meta.flags import batch_flags
 from ...surface.format import VideoFormat
 from ...surface.video_meta import strides_of
 from .inputs import Input, parse_marker
@@ -61,6 +62,9 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
         """By ascending number; dsmux replaces the tuple as a whole."""
         self.gone: deque[StreamInfo] = deque()
         """Streams whose input was removed, for downstream to know."""
+        self.sought = 0
+        """Seqnum of the last seek from downstream."""
+        self._opened = 0
         self._format: VideoFormat | None = None
         self._begin()
         self.srcpad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, _on_marker)
@@ -113,7 +117,7 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
         """Running time of the frame that has waited longest; the time-out counts from there."""
         if self.timeout_ns < 0:
             return NO_TIME
-        heads = (self._head(state) for state in self.inputs)
+        heads = (self._head(state) for state in self.inputs if not state.waits())
         return min((head[0] for head in heads if head is not None), default=NO_TIME)
 
     def do_aggregate(self, timeout: bool) -> Any:
@@ -128,17 +132,23 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
     def _aggregate(self, timeout: bool) -> int:
         _native.pin_thread()
         inputs = self.inputs
-        ready, ended = [], 0
+        ready: list[Input] = []
+        done: list[Input] = []
+        ended = 0
         for state in inputs:
             if state.pad.has_buffer():
-                ready.append(state)
+                (done if state.waits() else ready).append(state)
             elif state.pad.is_eos():
                 ended += 1
                 if not state.ended:
                     state.ended, state.told = True, False
+        if not ready and done:
+            if len(done) + ended == len(inputs):
+                self._segment_done(done)
+            return int(_NEED_DATA)
         if not ready:
             return int(Gst.FlowReturn.EOS if 0 < ended == len(inputs) else _NEED_DATA)
-        if timeout and len(ready) + ended < len(inputs):
+        if timeout and len(ready) + len(done) + ended < len(inputs):
             self.stats.late += 1
         if self.sync_inputs:
             heads = {s.number: head for s in ready if (head := self._head(s)) is not None}
@@ -179,7 +189,7 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
             running = state.running(pts)
             if running != NO_TIME:
                 latest = running if latest == NO_TIME else max(latest, running)
-            if self._segment is None:
+            if self._segment is None or stream.seqnum == self.sought != self._opened:
                 self._open(state)
         buffer = None
         if not frames:
@@ -206,6 +216,8 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
                 transaction.scatter(_native.FRAME, name, values.tobytes())
             transaction.commit()
             _native.buffer_set_times(out, pts, NO_TIME, duration)
+            flags = batch_flags(_native.buffer_flags(hash(buffer)) for buffer in buffers)
+            _native.buffer_add_flags(out, flags)
         except BaseException:
             _native.buffer_unref(out)
             raise
@@ -252,8 +264,20 @@ class MuxAggregator(GstBase.Aggregator):  # type: ignore[misc]
             segment = segment.copy()
         if segment.rate > 0:
             segment.stop = NO_TIME
-        self._segment = segment
+        self._segment, self._pts = segment, NO_TIME
+        self._opened = state.stream.seqnum
         self.update_segment(segment)
+
+    def _segment_done(self, states: list[Input]) -> None:
+        """All inputs have played the segment of a seek: downstream is told once."""
+        told = [state.stream.done for state in states if state.stream.done is not None]
+        for state in states:
+            state.stream = state.stream._replace(done=None)
+            state.pad.drop_buffer()
+        form, position, seqnum = max(told, key=lambda one: one[1])
+        event = Gst.Event.new_segment_done(form, position)
+        event.set_seqnum(seqnum)
+        self.srcpad.push_event(event)
 
     def _time(self, running: int) -> int:
         """Time stamp of a batch at a running time; never before that of the batch before."""

@@ -33,7 +33,7 @@ _SINK = Gst.PadTemplate.new(
     "sink_%u", Gst.PadDirection.SINK, Gst.PadPresence.REQUEST, Gst.Caps.from_string("video/x-raw")
 )
 _SRC = templates("video/x-raw", f"video/x-raw,format={{{','.join(FORMATS)}}}")[1]
-_STREAM_EVENTS = (Gst.EventType.CAPS, Gst.EventType.SEGMENT)
+_STREAM_EVENTS = (Gst.EventType.CAPS, Gst.EventType.SEGMENT, Gst.EventType.SEGMENT_DONE)
 
 
 @element(
@@ -189,6 +189,10 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
             self._tell_aggregator()
             if state.told:
                 self._aggregator.gone.append(state.info()._replace(ended=True, removed=True))
+        # A streaming thread that is on its way through is told to stop (flushing), not that
+        # something is not linked, which would be an error of its source.
+        for part in state.elements:
+            part.get_static_pad("src").set_active(False)
         # First the aggregator's pad: its flushing frees a streaming thread that waits there.
         self._aggregator.release_request_pad(state.pad)
         for part in state.elements:
@@ -237,7 +241,16 @@ class Mux(DeclaredProperties, Gst.Bin):  # type: ignore[misc]
                 # the query, and the application asks the rest of the pipeline.
                 self._aggregator.srcpad.query(Gst.Query.new_latency())
                 self.post_message(Gst.Message.new_latency(self))
-        state.elements[0].get_static_pad("sink").send_event(marker)
+        sink = state.elements[0].get_static_pad("sink")
+        sink.send_event(marker)
+        if event.type == Gst.EventType.SEGMENT_DONE and stream.segment is not None:
+            # Holds this input's place until the others are done as well; the marker's news and
+            # the aggregator make one event of it.
+            sink.send_event(Gst.Event.new_gap(stream.segment.start, 0))
+
+    def sought(self, seqnum: int) -> None:
+        """A seek came from downstream: its segments give the output a new one."""
+        self._aggregator.sought = seqnum
 
     def latency_asked(self, part: Any, query: Any) -> bool:
         """Answer for an input that does not know its latency yet, if another one is live.
@@ -282,6 +295,8 @@ def _on_event(pad: Any, info: Any) -> Any:
                 mux.event_arrived(pad.get_name(), event)
         except BaseException as error:  # noqa: BLE001 -- nothing may cross the pad; it is posted
             post_error(mux, error, f"taking the {event.type.value_nick} of {pad.get_name()}")
+        if event.type == Gst.EventType.SEGMENT_DONE:
+            return Gst.PadProbeReturn.DROP
     return Gst.PadProbeReturn.OK
 
 
@@ -299,9 +314,14 @@ def _on_query(pad: Any, info: Any) -> Any:
     return Gst.PadProbeReturn.OK
 
 
-def _on_upstream_event(_pad: Any, info: Any) -> Any:
+def _on_upstream_event(pad: Any, info: Any) -> Any:
+    event = info.get_event()
+    if event.type == Gst.EventType.SEEK:
+        mux = pad.get_parent()
+        if mux is not None:
+            mux.sought(event.get_seqnum())
     # A batch that is late says nothing about any one input.
-    late = info.get_event().type == Gst.EventType.QOS
+    late = event.type == Gst.EventType.QOS
     return Gst.PadProbeReturn.DROP if late else Gst.PadProbeReturn.OK
 
 

@@ -33,11 +33,18 @@ class Stream(NamedTuple):
     height: int = 0
     framerate: tuple[int, int] = (0, 1)
     segment: Any = None
+    seqnum: int = 0
+    """Of the segment's event; a seek and its segments have the same."""
+    done: tuple[Any, int, int] | None = None
+    """Format, position and seqnum, if the segment of a segment seek was played to its end."""
 
     def after(self, event: Any) -> Stream:
         """This, with what an event adds; the same object if it adds nothing."""
         if event.type == Gst.EventType.SEGMENT:
-            return self._replace(segment=event.parse_segment().copy())
+            segment = event.parse_segment().copy()
+            return self._replace(segment=segment, seqnum=event.get_seqnum(), done=None)
+        if event.type == Gst.EventType.SEGMENT_DONE:
+            return self._replace(done=(*event.parse_segment_done(), event.get_seqnum()))
         if event.type == Gst.EventType.CAPS:
             structure = structure_of(event.parse_caps(), 0)
             known, num, denom = structure.get_fraction("framerate")
@@ -99,6 +106,13 @@ class Input:
         self.stream = stream
         self.ended = self.told = self.checked = False
         return True
+
+    def waits(self) -> bool:
+        """True if its segment is done, and what waits in the aggregator is the gap that says so.
+
+        The gap stays until all inputs are done: the aggregator would wait for this one otherwise.
+        """
+        return self.stream.done is not None and self.arriving.done is not None
 
     def running(self, pts: int) -> int:
         """Running time of a time stamp; NO_TIME if it has none or lies outside the segment."""
