@@ -68,8 +68,9 @@ def install(*, replace: bool = False) -> ModuleType:
         return importlib.import_module("pyds")
     if kind == UNRELATED:
         log.warning(
-            "%s is an unrelated package named pyds (Dempster-Shafer theory), not NVIDIA's: "
-            "remove it with: pip uninstall pyds. import pyds gives dselements.compat.pyds",
+            "%s is named pyds and is not NVIDIA's: pip install pyds brings an unrelated package "
+            "about Dempster-Shafer theory; remove it with: pip uninstall pyds. "
+            "import pyds gives dselements.compat.pyds",
             place,
         )
     from . import pyds

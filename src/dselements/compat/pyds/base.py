@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..._core import _native, load
 from ...errors import MetadataValueError, UnsupportedLayoutError
 
-__all__ = ["Data", "Field", "IntArray", "Meta", "Struct", "family", "ints"]
+__all__ = ["Data", "Field", "IntArray", "Meta", "Struct", "family", "longs"]
 
 Field = _native.NativeField
 
@@ -96,7 +96,7 @@ class Data(Struct):
 
 
 class IntArray:
-    """An int32 array inside of a structure; items are read and written in place."""
+    """An int64 array inside of a structure; items are read and written in place."""
 
     __slots__ = ("_count", "_offset", "_struct")
 
@@ -105,9 +105,9 @@ class IntArray:
         self._offset = offset
         self._count = count
 
-    def _values(self) -> npt.NDArray[np.int32]:
-        raw = _native.struct_bytes(self._struct, self._offset, 4 * self._count)
-        return np.frombuffer(raw, np.int32)
+    def _values(self) -> npt.NDArray[np.int64]:
+        raw = _native.struct_bytes(self._struct, self._offset, 8 * self._count)
+        return np.frombuffer(raw, np.int64)
 
     def __len__(self) -> int:
         return self._count
@@ -139,6 +139,6 @@ def _int_array(struct: _native.NativeStruct, field: Any) -> IntArray:
     return IntArray(struct, field.offset_in(struct), field.count)
 
 
-def ints(offset: int | dict[str, int], count: int) -> Any:
-    """A field that is an int32 array."""
+def longs(offset: int | dict[str, int], count: int) -> Any:
+    """A field that is an int64 array. pyds shows the halves of its first two values instead."""
     return Field("ints", offset, count=count, to_python=_int_array, frozen="set its items")

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..._core import _native
 from ...errors import MetadataValueError
-from .base import Data, Field, Struct, ints
+from .base import Data, Field, Struct
 from .enums import data_type
 
 __all__ = [
@@ -33,8 +33,12 @@ class NvDsInferDims(Struct):
     __slots__ = ()
     SIZES = 40
     numDims = Field("u32", 0)  # noqa: N815
-    d = ints(4, 8)
     numElements = Field("u32", 36)  # noqa: N815
+
+    @property
+    def d(self) -> npt.NDArray[np.uint32]:
+        """Copy of the dimensions, uint32 [8]; the first ``numDims`` count."""
+        return np.frombuffer(_native.struct_bytes(self, 4, 32), np.uint32).copy()
 
 
 class NvDsInferDimsCHW(Struct):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._core.layouts import FAMILIES
-from .base import Field, Meta, Struct, ints
+from .base import Field, Meta, Struct, longs
 from .enums import meta_type
 from .osd import (
     NvBbox_Coords,
@@ -97,8 +97,8 @@ class NvDsBatchMeta(Meta):
     label_info_meta_pool = Field("reference", 88, cls=NvDsMetaPool)
     frame_meta_list = Field("list", 96, cls=FRAME)
     batch_user_meta_list = Field("list", 104, cls=USER)
-    misc_batch_info = ints(128, 8)
-    reserved = ints(160, 8)
+    misc_batch_info = longs(128, 4)
+    reserved = longs(160, 4)
 
 
 NvDsBaseMeta.batch_meta.cls = NvDsBatchMeta
@@ -127,10 +127,10 @@ class NvDsFrameMeta(Meta):
     obj_meta_list = Field("list", 104, cls=OBJECT)
     display_meta_list = Field("list", 112, cls=DISPLAY)
     frame_user_meta_list = Field("list", 120, cls=USER)
-    misc_frame_info = ints(128, 8)
+    misc_frame_info = longs(128, 4)
     pipeline_width = Field("u32", 160)
     pipeline_height = Field("u32", 164)
-    reserved = ints(_before_end("frame", 32), 8)
+    reserved = longs(_before_end("frame", 32), 4)
 
 
 class NvDsObjectMeta(Meta):
@@ -154,8 +154,8 @@ class NvDsObjectMeta(Meta):
     obj_label = Field("chars", _offset("object.label"), size=128)
     classifier_meta_list = Field("list", _offset("object.classifiers"), cls=CLASSIFIER)
     obj_user_meta_list = Field("list", _offset("object.users"), cls=USER)
-    misc_obj_info = ints(_field("misc_obj_info"), 8)
-    reserved = ints(_before_end("object", 32), 8)
+    misc_obj_info = longs(_field("misc_obj_info"), 4)
+    reserved = longs(_before_end("object", 32), 4)
 
 
 NvDsObjectMeta.parent.cls = NvDsObjectMeta
@@ -206,8 +206,8 @@ class NvDsDisplayMeta(Meta):
     line_params = Field("structs", _offset("display.lines"), cls=NvOSD_LineParams, count=16)
     arrow_params = Field("structs", _offset("display.arrows"), cls=NvOSD_ArrowParams, count=16)
     circle_params = Field("structs", _offset("display.circles"), cls=NvOSD_CircleParams, count=16)
-    misc_osd_data = ints(_before_end("display", 64), 8)
-    reserved = ints(_before_end("display", 32), 8)
+    misc_osd_data = longs(_before_end("display", 64), 4)
+    reserved = longs(_before_end("display", 32), 4)
 
 
 class NvDsUserMeta(Meta):
