@@ -1,4 +1,4 @@
-"""A loop through dselements.compat.pyds beside dselements' own columns, and NVIDIA's pyds if it is there.
+"""A loop through dselements.compat.pyds beside columns, and NVIDIA's pyds if it is there.
 
 The same batch, the same task: read class, confidence and box of every object; then remove half of
 the objects of a fresh batch. Variants take turns within each repetition; shown are medians and

@@ -79,9 +79,7 @@ def main() -> int:
     )
     element = pipeline.get_by_name("f")
     for name, where in (("sink", "in"), ("src", "out")):
-        element.get_static_pad(name).add_probe(
-            Gst.PadProbeType.BUFFER, counted(where, all_sure)
-        )
+        element.get_static_pad(name).add_probe(Gst.PadProbeType.BUFFER, counted(where, all_sure))
     start, settled = time.monotonic(), 0
     bus = pipeline.get_bus()
     pipeline.set_state(Gst.State.PLAYING)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-
 from collections.abc import Iterator
-
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ from walking import fill
 
 import dselements.compat.pyds as pyds
 from dselements._core import LibraryInfo, _native
-
 
 
 @pytest.fixture(autouse=True)

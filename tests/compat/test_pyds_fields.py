@@ -188,28 +188,32 @@ def test_masks(batch_meta: Any, address: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("write", "error", "words"),
+    ("path", "value", "error", "words"),
     [
-        ("rect_params.left = math.nan", NonFiniteValueError, "left cannot be nan"),
-        ("confidence = math.inf", NonFiniteValueError, "confidence cannot be inf"),
-        ("confidence = 1e300", MetadataValueError, "too large for a float"),
-        ("confidence = 'high'", MetadataValueError, "takes a number, not str"),
-        ("class_id = 1 << 31", MetadataValueError, "holds -2147483648 to 2147483647"),
-        ("class_id = 1.5", MetadataValueError, "takes an integer, not float"),
-        ("object_id = -1", MetadataValueError, "0xFFFFFFFFFFFFFFFF, not -1"),
-        ("obj_label = 5", MetadataValueError, "takes a str"),
-        ("rect_params = 5", MetadataValueError, "takes a NvOSD_RectParams"),
-        ("obj_user_meta_list = None", MetadataValueError, "nvds_add_ and nvds_remove_"),
-        ("parent = None", MetadataValueError, "nvds_add_obj_meta_to_frame"),
-        ("mask_params.data = 5", MetadataValueError, "alloc_mask_array"),
+        ("rect_params.left", math.nan, NonFiniteValueError, "left cannot be nan"),
+        ("confidence", math.inf, NonFiniteValueError, "confidence cannot be inf"),
+        ("confidence", 1e300, MetadataValueError, "too large for a float"),
+        ("confidence", "high", MetadataValueError, "takes a number, not str"),
+        ("class_id", 1 << 31, MetadataValueError, "holds -2147483648 to 2147483647"),
+        ("class_id", 1.5, MetadataValueError, "takes an integer, not float"),
+        ("object_id", -1, MetadataValueError, "0xFFFFFFFFFFFFFFFF, not -1"),
+        ("obj_label", 5, MetadataValueError, "takes a str"),
+        ("rect_params", 5, MetadataValueError, "takes a NvOSD_RectParams"),
+        ("obj_user_meta_list", None, MetadataValueError, "nvds_add_ and nvds_remove_"),
+        ("parent", None, MetadataValueError, "nvds_add_obj_meta_to_frame"),
+        ("mask_params.data", 5, MetadataValueError, "alloc_mask_array"),
     ],
 )
 def test_bad_values_are_refused_and_name_the_field(
-    batch_meta: Any, write: str, error: type[Exception], words: str
+    batch_meta: Any, path: str, value: object, error: type[Exception], words: str
 ) -> None:
     obj = objects(frames(batch_meta)[0])[0]
+    *way, name = path.split(".")
+    target = obj
+    for step in way:
+        target = getattr(target, step)
     with pytest.raises(error, match=words):
-        exec(f"obj.{write}", {"obj": obj, "math": math})
+        setattr(target, name, value)
     assert (obj.class_id, obj.object_id, obj.rect_params.left, obj.obj_label) == (0, 0, 0, "l0")
 
 

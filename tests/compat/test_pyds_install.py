@@ -59,9 +59,7 @@ def test_the_unrelated_package_that_was_imported_already(monkeypatch: pytest.Mon
     assert install() is ours
 
 
-def test_nvidias_is_recognised_by_its_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nvidias_is_recognised_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / f"pyds{SUFFIX}").write_bytes(b"")
     monkeypatch.syspath_prepend(tmp_path)
     assert find_pyds() == ("nvidia", str(tmp_path / f"pyds{SUFFIX}"))

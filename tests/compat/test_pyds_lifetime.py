@@ -92,7 +92,7 @@ def test_a_new_batch_at_the_same_address_does_not_revive_old_handles(
         buffer = make()
         batch_meta = pyds.gst_buffer_get_nvds_batch_meta(hash(buffer))
         addresses.add(batch_meta.native_address)
-        assert [o.obj_label for o in objects(frames(batch_meta)[0])][0] == "l0"
+        assert objects(frames(batch_meta)[0])[0].obj_label == "l0"
         assert all(handle.is_stale for handle in old)
         old.append(objects(frames(batch_meta)[0])[0])
         del buffer
@@ -226,7 +226,7 @@ def test_reading_while_buffers_end_in_another_thread_never_reads_freed_memory() 
 
     def reader() -> None:
         while not stop.is_set():
-            for obj in list(current):
+            for obj in current:
                 try:
                     if obj.obj_label != "l0" or obj.rect_params.width != 20:
                         wrong.append(obj.obj_label)

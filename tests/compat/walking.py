@@ -12,7 +12,9 @@ from dselements.meta import Batch
 def fill(address: int, frames: int = 2, objects: int = 6) -> None:
     with Batch(address) as batch:
         for source in range(frames):
-            frame = batch.add_frame(source_id=source, batch_id=source, frame_num=7, pad_index=source)
+            frame = batch.add_frame(
+                source_id=source, batch_id=source, frame_num=7, pad_index=source
+            )
             for i in range(objects):
                 frame.add_object(
                     (10.0 * i, 5, 20, 30), class_id=i % 3, label=f"l{i}", object_id=i,

@@ -66,7 +66,7 @@ def _size(address: int, frame: Any, available: int) -> tuple[int, int]:
     )
 
 
-def get_nvds_buf_surface(gst_buffer: int, batchID: int) -> npt.NDArray[np.uint8]:  # noqa: N803
+def get_nvds_buf_surface(gst_buffer: int, batchID: int) -> npt.NDArray[np.uint8]:
     """View of a frame's pixels in system memory, uint8 (height, width, 4), RGBA.
 
     Writable where the buffer is this element's alone, else read-only: make a copy to draw on.
@@ -77,8 +77,7 @@ def get_nvds_buf_surface(gst_buffer: int, batchID: int) -> npt.NDArray[np.uint8]
     """
     address = _address(gst_buffer)
     frame = _frame(address, batchID)
-    memories = _native.buffer_info(address)[4]
-    size = _native.buffer_info(address)[2 + 1]
+    *_times, size, memories = _native.buffer_info(address)
     if memories == 1 and size in NVMM_SIZES:
         raise SurfaceError(
             "this buffer holds NVMM (GPU) memory, which has no NumPy view here",
@@ -90,7 +89,8 @@ def get_nvds_buf_surface(gst_buffer: int, batchID: int) -> npt.NDArray[np.uint8]
     one = memory.size // count
     width, height = _size(address, frame, one)
     offset = one * batchID if count > 1 else 0
-    return np.ndarray((height, width, 4), np.uint8, np.asarray(_Pixels(memory)), offset)
+    pixels: npt.NDArray[np.uint8] = np.asarray(_Pixels(memory))
+    return pixels[offset : offset + one].reshape(height, width, 4)
 
 
 def _frames(address: int) -> list[int]:
@@ -110,12 +110,12 @@ class _Pixels:
         }
 
 
-def unmap_nvds_buf_surface(gst_buffer: int, batchID: int) -> None:  # noqa: N803
+def unmap_nvds_buf_surface(gst_buffer: int, batchID: int) -> None:
     """Does nothing but check its arguments: the view itself unmaps, when it is gone."""
     _frame(_address(gst_buffer), batchID)
 
 
-def get_nvds_buf_surface_gpu(gst_buffer: int, batchID: int) -> Any:  # noqa: N803
+def get_nvds_buf_surface_gpu(gst_buffer: int, batchID: int) -> Any:
     """:raises SurfaceError: always, naming what gives GPU memory to PyTorch and CuPy."""
     _frame(_address(gst_buffer), batchID)
     raise SurfaceError(

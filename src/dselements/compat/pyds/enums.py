@@ -65,13 +65,14 @@ ENUMS: dict[str, dict[str, int]] = {
     },
     "NvBufSurfaceColorFormat": {
         f"NVBUF_COLOR_FORMAT_{name}": number
-        for number, name in enumerate(
-            "INVALID GRAY8 YUV420 YVU420 YUV420_ER YVU420_ER NV12 NV12_ER NV21 NV21_ER UYVY "
-            "UYVY_ER VYUY VYUY_ER YUYV YUYV_ER YVYU YVYU_ER YUV444 RGBA BGRA ARGB ABGR RGBx BGRx "
-            "xRGB xBGR RGB BGR NV12_10LE NV12_12LE YUV420_709 YUV420_709_ER NV12_709 NV12_709_ER "
-            "YUV420_2020 NV12_2020 NV12_10LE_ER NV12_10LE_709 NV12_10LE_709_ER NV12_10LE_2020 "
-            "SIGNED_R16G16".split()
-        )
+        for number, name in enumerate((
+            "INVALID", "GRAY8", "YUV420", "YVU420", "YUV420_ER", "YVU420_ER", "NV12", "NV12_ER",
+            "NV21", "NV21_ER", "UYVY", "UYVY_ER", "VYUY", "VYUY_ER", "YUYV", "YUYV_ER", "YVYU",
+            "YVYU_ER", "YUV444", "RGBA", "BGRA", "ARGB", "ABGR", "RGBx", "BGRx", "xRGB", "xBGR",
+            "RGB", "BGR", "NV12_10LE", "NV12_12LE", "YUV420_709", "YUV420_709_ER", "NV12_709",
+            "NV12_709_ER", "YUV420_2020", "NV12_2020", "NV12_10LE_ER", "NV12_10LE_709",
+            "NV12_10LE_709_ER", "NV12_10LE_2020", "SIGNED_R16G16",
+        ))
     },
 }  # fmt: skip
 _QUALIFIED_ONLY = {"NvDsInferNetworkType"}

@@ -32,13 +32,15 @@ class NvDsInferDims(Struct):
 
     __slots__ = ()
     SIZES = 40
-    numDims = Field("u32", 0)  # noqa: N815
-    numElements = Field("u32", 36)  # noqa: N815
+    numDims = Field("u32", 0)
+    numElements = Field("u32", 36)
 
     @property
     def d(self) -> npt.NDArray[np.uint32]:
         """Copy of the dimensions, uint32 [8]; the first ``numDims`` count."""
-        return np.frombuffer(_native.struct_bytes(self, 4, 32), np.uint32).copy()
+        raw = _native.struct_bytes(self, 4, 32)
+        values: npt.NDArray[np.uint32] = np.frombuffer(raw, np.uint32).copy()
+        return values
 
 
 class NvDsInferDimsCHW(Struct):
@@ -56,13 +58,13 @@ class NvDsInferLayerInfo(Struct):
 
     __slots__ = ()
     SIZES = 72
-    dataType = Field("i32", 0, to_python=data_type)  # noqa: N815
-    inferDims = Field("struct", 4, cls=NvDsInferDims)  # noqa: N815
+    dataType = Field("i32", 0, to_python=data_type)
+    inferDims = Field("struct", 4, cls=NvDsInferDims)
     dims = Field("struct", 4, cls=NvDsInferDims)
-    bindingIndex = Field("i32", 44)  # noqa: N815
-    layerName = Field("string", 48, frozen="it is the network's")  # noqa: N815
+    bindingIndex = Field("i32", 44)
+    layerName = Field("string", 48, frozen="it is the network's")
     buffer = Field("pointer", 56)
-    isInput = Field("i32", 64)  # noqa: N815
+    isInput = Field("i32", 64)
 
 
 class NvDsInferNetworkInfo(Struct):
@@ -80,12 +82,12 @@ class NvDsInferObjectDetectionInfo(Struct):
 
     __slots__ = ()
     SIZES = {"ds6": 24, "ds8": 24, "ds9": 28}  # noqa: RUF012
-    classId = Field("u32", 0)  # noqa: N815
+    classId = Field("u32", 0)
     left = Field("f32", 4)
     top = Field("f32", 8)
     width = Field("f32", 12)
     height = Field("f32", 16)
-    detectionConfidence = Field("f32", 20)  # noqa: N815
+    detectionConfidence = Field("f32", 20)
 
 
 class NvDsInferAttribute(Struct):
@@ -93,11 +95,11 @@ class NvDsInferAttribute(Struct):
 
     __slots__ = ()
     SIZES = 24
-    attributeIndex = Field("u32", 0)  # noqa: N815
-    atttributeIndex = Field("u32", 0)  # noqa: N815
-    attributeValue = Field("u32", 4)  # noqa: N815
-    attributeConfidence = Field("f32", 8)  # noqa: N815
-    attributeLabel = Field("string", 16, frozen="it is the parser's")  # noqa: N815
+    attributeIndex = Field("u32", 0)
+    atttributeIndex = Field("u32", 0)
+    attributeValue = Field("u32", 4)
+    attributeConfidence = Field("f32", 8)
+    attributeLabel = Field("string", 16, frozen="it is the parser's")
 
 
 class NvDsInferTensorMeta(Data):
@@ -135,7 +137,7 @@ class NvDsInferSegmentationMeta(Data):
     priv_data = Field("pointer", 32)
 
 
-def get_nvds_LayerInfo(meta: Any, j: int) -> Any:  # noqa: N802
+def get_nvds_LayerInfo(meta: Any, j: int) -> Any:
     """Layer ``j`` of a tensor meta; its ``buffer`` leads to the values in the host's memory.
 
     :raises MetadataValueError: if there is no such layer.
@@ -166,4 +168,5 @@ def get_segmentation_masks(data: Any) -> npt.NDArray[np.int32]:
     raw = _native.struct_follow(meta, 16, 4 * height * width)
     if raw is None:
         raise MetadataValueError("the segmentation has no class map")
-    return np.frombuffer(raw, np.int32).reshape(height, width).copy()
+    classes: npt.NDArray[np.int32] = np.frombuffer(raw, np.int32).reshape(height, width).copy()
+    return classes

@@ -57,10 +57,10 @@ class NvDsBaseMeta(Meta):
     SIZES = 40
     batch_meta = Field("reference", 0)
     meta_type = Field("i32", 8, to_python=meta_type)
-    uContext = Field("pointer", 16)  # noqa: N815
+    uContext = Field("pointer", 16)
 
 
-class NvDsComp_BboxInfo(Struct):  # noqa: N801
+class NvDsComp_BboxInfo(Struct):
     """A box as a detector or tracker gave it."""
 
     __slots__ = ()
@@ -123,7 +123,7 @@ class NvDsFrameMeta(Meta):
     surface_type = Field("u32", 88)
     surface_index = Field("u32", 92)
     num_obj_meta = Field("u32", 96, frozen=COUNTED)
-    bInferDone = Field("i32", 100)  # noqa: N815
+    bInferDone = Field("i32", 100)
     obj_meta_list = Field("list", 104, cls=OBJECT)
     display_meta_list = Field("list", 112, cls=DISPLAY)
     frame_user_meta_list = Field("list", 120, cls=USER)
@@ -183,7 +183,7 @@ class NvDsLabelInfo(Meta):
     base_meta = Field("struct", 0, cls=NvDsBaseMeta)
     num_classes = Field("u32", 40)
     result_label = Field("chars", 44, size=128)
-    pResult_label = Field("text", 176)  # noqa: N815
+    pResult_label = Field("text", 176)
     result_class_id = Field("u32", 184)
     label_id = Field("u32", 188)
     result_prob = Field("f32", 192)

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-class NvBbox_Coords(Struct):  # noqa: N801
+class NvBbox_Coords(Struct):
     """A box in pixels: left, top, width, height."""
 
     __slots__ = ()
@@ -36,7 +36,7 @@ class NvBbox_Coords(Struct):  # noqa: N801
     height = Field("f32", 12)
 
 
-class NvOSD_ColorParams(Struct):  # noqa: N801
+class NvOSD_ColorParams(Struct):
     """A colour: red, green, blue, alpha, each 0.0 to 1.0."""
 
     __slots__ = ()
@@ -51,7 +51,7 @@ class NvOSD_ColorParams(Struct):  # noqa: N801
         self.red, self.green, self.blue, self.alpha = red, green, blue, alpha
 
 
-class NvOSD_FontParams(Struct):  # noqa: N801
+class NvOSD_FontParams(Struct):
     """Font of a text. ``font_name`` is kept for the process's life, each name once."""
 
     __slots__ = ()
@@ -61,7 +61,7 @@ class NvOSD_FontParams(Struct):  # noqa: N801
     font_color = Field("struct", 16, cls=NvOSD_ColorParams)
 
 
-class NvOSD_TextParams(Struct):  # noqa: N801
+class NvOSD_TextParams(Struct):
     """A text. ``display_text`` reads as an address that prints as its text."""
 
     __slots__ = ()
@@ -75,7 +75,7 @@ class NvOSD_TextParams(Struct):  # noqa: N801
     text_bg_clr = Field("struct", 72, cls=NvOSD_ColorParams)
 
 
-class NvOSD_Color_info(Struct):  # noqa: N801
+class NvOSD_Color_info(Struct):
     """A colour by number."""
 
     __slots__ = ()
@@ -84,7 +84,7 @@ class NvOSD_Color_info(Struct):  # noqa: N801
     color = Field("struct", 8, cls=NvOSD_ColorParams)
 
 
-class NvOSD_RectParams(Struct):  # noqa: N801
+class NvOSD_RectParams(Struct):
     """A rectangle in pixels. ``rotation_angle`` (degrees) exists from DeepStream 9 on."""
 
     __slots__ = ()
@@ -106,11 +106,11 @@ class NvOSD_RectParams(Struct):  # noqa: N801
     def copy_fields(cls, target: Any, source: Any) -> None:
         """All fields that both families have."""
         for name in cls.fields():
-            if name != "rotation_angle" or "ds9" == _native.struct_family(target):
+            if name != "rotation_angle" or _native.struct_family(target) == "ds9":
                 setattr(target, name, getattr(source, name))
 
 
-class NvOSD_LineParams(Struct):  # noqa: N801
+class NvOSD_LineParams(Struct):
     """A line in pixels."""
 
     __slots__ = ()
@@ -123,7 +123,7 @@ class NvOSD_LineParams(Struct):  # noqa: N801
     line_color = Field("struct", 24, cls=NvOSD_ColorParams)
 
 
-class NvOSD_ArrowParams(Struct):  # noqa: N801
+class NvOSD_ArrowParams(Struct):
     """An arrow in pixels."""
 
     __slots__ = ()
@@ -138,7 +138,7 @@ class NvOSD_ArrowParams(Struct):  # noqa: N801
     reserved = Field("u32", 56)
 
 
-class NvOSD_CircleParams(Struct):  # noqa: N801
+class NvOSD_CircleParams(Struct):
     """A circle in pixels."""
 
     __slots__ = ()
@@ -152,7 +152,7 @@ class NvOSD_CircleParams(Struct):  # noqa: N801
     reserved = Field("u32", 92)
 
 
-class MaskArray(np.ndarray):  # type: ignore[type-arg]
+class MaskArray(np.ndarray):
     """float32 values of a mask; what is written to it is written to the mask too."""
 
     _mask: NvOSD_MaskParams | None = None
@@ -177,7 +177,7 @@ class MaskArray(np.ndarray):  # type: ignore[type-arg]
         return out[0] if len(out) == 1 else result
 
 
-class NvOSD_MaskParams(Struct):  # noqa: N801
+class NvOSD_MaskParams(Struct):
     """An instance mask: float32 values, height rows of width."""
 
     __slots__ = ()
@@ -192,7 +192,8 @@ class NvOSD_MaskParams(Struct):  # noqa: N801
     def get_mask_array(self) -> npt.NDArray[np.float32]:
         """Copy of the values, float32 [size / 4]; empty if there is no mask."""
         raw = _native.struct_follow(self, 0, self.size // 4 * 4)
-        return np.frombuffer(raw or b"", np.float32).copy()
+        values: npt.NDArray[np.float32] = np.frombuffer(raw or b"", np.float32).copy()
+        return values
 
     def alloc_mask_array(self) -> npt.NDArray[np.float32]:
         """Zeroed memory for width x height values; writing to the array writes to the mask.
@@ -206,9 +207,9 @@ class NvOSD_MaskParams(Struct):  # noqa: N801
             )
         _native.struct_replace_mask(self, 4 * count)
         _native.struct_write(self, 8, (4 * count).to_bytes(4, "little"))
-        array = np.zeros(count, np.float32).view(MaskArray)
+        array: Any = np.zeros(count, np.float32).view(MaskArray)
         array._mask = self
-        return array
+        return array  # type: ignore[no-any-return]
 
     def store(self, values: bytes) -> None:
         """Write all values. :raises MetadataValueError: if their number is not that of the mask."""

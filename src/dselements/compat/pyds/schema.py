@@ -157,26 +157,26 @@ class NvDsEventMsgMeta(Struct):
     SIZES = {"ds8": 14032, "ds9": 14040}  # noqa: RUF012
     OWNED = (72, 128, 136, 144, 13832, 13840, 13848)
     type = Field("i32", 0, to_python=event_type)
-    objType = Field("i32", 4, to_python=object_type)  # noqa: N815
+    objType = Field("i32", 4, to_python=object_type)
     bbox = Field("struct", 8, cls=NvDsRect)
     location = Field("struct", 24, cls=NvDsGeoLocation)
     coordinate = Field("struct", 48, cls=NvDsCoordinate)
-    objSignature = Field("struct", 72, cls=NvDsObjectSignature)  # noqa: N815
-    objClassId = Field("i32", 88)  # noqa: N815
-    sensorId = Field("i32", 92)  # noqa: N815
-    moduleId = Field("i32", 96)  # noqa: N815
-    placeId = Field("i32", 100)  # noqa: N815
-    componentId = Field("i32", 104)  # noqa: N815
-    frameId = Field("i32", 108)  # noqa: N815
+    objSignature = Field("struct", 72, cls=NvDsObjectSignature)
+    objClassId = Field("i32", 88)
+    sensorId = Field("i32", 92)
+    moduleId = Field("i32", 96)
+    placeId = Field("i32", 100)
+    componentId = Field("i32", 104)
+    frameId = Field("i32", 108)
     confidence = Field("f64", 112)
-    trackingId = Field("u64", 120)  # noqa: N815
+    trackingId = Field("u64", 120)
     ts = Field("block_pointer", 128)
-    objectId = Field("block_text", 136)  # noqa: N815
-    sensorStr = Field("block_text", 144)  # noqa: N815
-    otherAttrs = Field("block_text", 13832)  # noqa: N815
-    videoPath = Field("block_text", 13840)  # noqa: N815
-    extMsg = Field("pointer", 13848)  # noqa: N815
-    extMsgSize = Field("u32", 13856)  # noqa: N815
+    objectId = Field("block_text", 136)
+    sensorStr = Field("block_text", 144)
+    otherAttrs = Field("block_text", 13832)
+    videoPath = Field("block_text", 13840)
+    extMsg = Field("pointer", 13848)
+    extMsgSize = Field("u32", 13856)
 
 
 class NvDsEvent(Struct):
@@ -185,7 +185,7 @@ class NvDsEvent(Struct):
     __slots__ = ()
     SIZES = 16
     OWNED = (8,)
-    eventType = Field("i32", 0, to_python=event_type)  # noqa: N815
+    eventType = Field("i32", 0, to_python=event_type)
     metadata = Field("pointer", 8)
 
 
@@ -196,8 +196,8 @@ class NvDsPayload(Struct):
     SIZES = 16
     OWNED = (0,)
     payload = Field("pointer", 0)
-    payloadSize = Field("u32", 8)  # noqa: N815
-    componentId = Field("u32", 12)  # noqa: N815
+    payloadSize = Field("u32", 8)
+    componentId = Field("u32", 12)
 
 
 class CustomDataStruct(Struct):
@@ -206,9 +206,9 @@ class CustomDataStruct(Struct):
     __slots__ = ()
     SIZES = 24
     OWNED = (8,)
-    structId = Field("i32", 0)  # noqa: N815
+    structId = Field("i32", 0)
     message = Field("block_text", 8)
-    sampleInt = Field("i32", 16)  # noqa: N815
+    sampleInt = Field("i32", 16)
 
 
 def _for_user_meta(user_meta: Any, data: Struct) -> Any:

@@ -35,8 +35,8 @@ class NvDsTargetMiscDataFrame(Data):
 
     __slots__ = ()
     SIZES = {"ds8": 128, "ds9": 144}  # noqa: RUF012
-    frameNum = Field("u32", 0)  # noqa: N815
-    tBbox = Field("struct", 8, cls=NvOSD_RectParams)  # noqa: N815
+    frameNum = Field("u32", 0)
+    tBbox = Field("struct", 8, cls=NvOSD_RectParams)
     confidence = Field("f32", {"ds8": 112, "ds9": 120})
     age = Field("u32", {"ds8": 116, "ds9": 124})
 
@@ -46,10 +46,10 @@ class NvDsTargetMiscDataObject(Data):
 
     __slots__ = ()
     SIZES = 160
-    numObj = Field("u32", 8)  # noqa: N815
-    uniqueId = Field("u64", 16)  # noqa: N815
-    classId = Field("u16", 24)  # noqa: N815
-    objLabel = Field("chars", 26, size=128)  # noqa: N815
+    numObj = Field("u32", 8)
+    uniqueId = Field("u64", 16)
+    classId = Field("u16", 24)
+    objLabel = Field("chars", 26, size=128)
 
     def list(self) -> Iterator[Any]:
         """The frames, oldest first."""
@@ -61,10 +61,10 @@ class NvDsTargetMiscDataStream(Data):
 
     __slots__ = ()
     SIZES = 32
-    streamID = Field("u32", 8)  # noqa: N815
-    surfaceStreamID = Field("u64", 16)  # noqa: N815
-    numAllocated = Field("u32", 24)  # noqa: N815
-    numFilled = Field("u32", 28)  # noqa: N815
+    streamID = Field("u32", 8)
+    surfaceStreamID = Field("u64", 16)
+    numAllocated = Field("u32", 24)
+    numFilled = Field("u32", 28)
 
     def list(self) -> Iterator[Any]:
         """The targets."""
@@ -76,8 +76,8 @@ class NvDsTargetMiscDataBatch(Data):
 
     __slots__ = ()
     SIZES = 24
-    numAllocated = Field("u32", 8)  # noqa: N815
-    numFilled = Field("u32", 12)  # noqa: N815
+    numAllocated = Field("u32", 8)
+    numFilled = Field("u32", 12)
 
     def list(self) -> Iterator[Any]:
         """The streams."""
@@ -89,9 +89,10 @@ class NvDsObjReid(Data):
 
     __slots__ = ()
     SIZES = 24
-    featureSize = Field("u32", 0)  # noqa: N815
+    featureSize = Field("u32", 0)
 
     def get_host_reid_vector(self) -> npt.NDArray[np.float32]:
         """Copy of the vector, float32 [featureSize]; empty if it is on the GPU only."""
         raw = _native.struct_follow(self, 8, 4 * self.featureSize)
-        return np.frombuffer(raw or b"", np.float32).copy()
+        values: npt.NDArray[np.float32] = np.frombuffer(raw or b"", np.float32).copy()
+        return values

@@ -62,11 +62,13 @@ REASONS: dict[str, str] = {
         _FRAME_LISTS,
     ),
     "RectDim": _360,
-    "NvDsMeta": "a GstMeta is reached through Gst.Buffer; the batch with gst_buffer_get_nvds_batch_meta()",
-    "gst_buffer_add_nvds_meta": "its C functions cannot come from Python; hang a user meta on the batch",
-    "nvds_clear_meta_list": "it works on a pool of the batch's inside; use the other nvds_clear_ functions",
-    "nvds_measure_buffer_latency": "it needs NVIDIA's latency library; every dselements element has "
-    "a stats property with its times",
+    "NvDsMeta": "a batch is reached with gst_buffer_get_nvds_batch_meta(); other GstMetas through "
+    "Gst.Buffer",
+    "gst_buffer_add_nvds_meta": "its C functions cannot come from Python; hang a user meta on the "
+    "batch",
+    "nvds_clear_meta_list": "it works on the batch's inside; use the other nvds_clear_ functions",
+    "nvds_measure_buffer_latency": "it needs NVIDIA's latency library; every dselements element "
+    "has a stats property with its times",
     "NvDsOpticalFlowMeta": "no element without NVIDIA's optical flow hardware makes it",
     "NvOFFlowVector": "no element without NVIDIA's optical flow hardware makes it",
     "get_optical_flow_vectors": "no element without NVIDIA's optical flow hardware makes it",
