@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._core import _native
+from ..._core import _native, load
 from ...errors import MetadataValueError
 from .metas import (
     NvDsBatchMeta,
@@ -122,6 +122,7 @@ def nvds_get_nth_frame_meta(frame_meta_list: Any, index: int) -> Any:
 
 def nvds_create_batch_meta(max_batch_size: int) -> Any:
     """A batch without a buffer; free it with nvds_destroy_batch_meta()."""
+    load()
     live = _native.live_batch(_native.create_batch(max_batch_size))
     return _native.batch_struct(NvDsBatchMeta, live)
 
