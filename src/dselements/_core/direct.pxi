@@ -249,11 +249,12 @@ cdef object _cast_address(cls, uintptr_t address, size_t size, int meta_type):
     cdef void* batch
     cdef LiveBatch live
     cdef Anchor anchor
-    if not ds_readable(<char*>address, size) or (
-        <int32_t>_u32(<void*>address, BASE_TYPE) != meta_type
+    # The library leaves the head of a batch unset; its six pools tell what it is.
+    if not ds_readable(<char*>address, size) or address % 8 or (
+        meta_type != TYPE_BATCH and <int32_t>_u32(<void*>address, BASE_TYPE) != meta_type
     ):
         raise errors.MetadataValueError(f"there is no {cls.__name__} at {address:#x}")
-    batch = _ptr(<void*>address, BASE_BATCH)
+    batch = <void*>address if meta_type == TYPE_BATCH else _ptr(<void*>address, BASE_BATCH)
     if not ds_readable(<char*>batch, 192) or _layout_quiet_safe(batch) == NULL:
         raise errors.MetadataValueError(f"the {cls.__name__} at {address:#x} is in no batch")
     live = live_batch(<uintptr_t>batch)

@@ -55,11 +55,18 @@ cdef extern from *:
         pthread_mutex_unlock(&ds_lives_lock);
         return life;
     }
+    /* The table forgets what no handle needs, unless it has to remember a release function. */
     static void ds_life_drop(ds_life *life) {
         long refs;
         if (!life) return;
         pthread_mutex_lock(&ds_lives_lock);
         refs = --life->refs;
+        if (refs == 1 && life->alive && !life->release) {
+            ds_life **at = &ds_lives[ds_hash(life->batch, DS_LIVES)];
+            while (*at != life) at = &(*at)->next;
+            *at = life->next;
+            refs = 0;
+        }
         pthread_mutex_unlock(&ds_lives_lock);
         if (!refs) free(life);
     }

@@ -47,8 +47,8 @@ DIFFERENCES: dict[str, str] = {
     "get_ptr": "raises StaleMetadataError for what is gone",
     "get_detections": _POINTER,
     "get_segmentation_masks": "gives a copy",
-    "NvDsBatchMeta": "counts cannot be written; misc_batch_info is int64 [4]; only made by a "
-    "buffer or nvds_create_batch_meta()",
+    "NvDsBatchMeta": "counts cannot be written, meta_mutex is not shown; misc_batch_info is "
+    "int64 [4]; only made by a buffer or nvds_create_batch_meta()",
     "NvDsFrameMeta": "num_obj_meta cannot be written; misc_frame_info is int64 [4]",
     "NvDsObjectMeta": "labels are cut at 127 bytes; NaN is refused; parent is set when added; "
     "misc_obj_info is int64 [4]",
@@ -76,6 +76,8 @@ DIFFERENCES: dict[str, str] = {
     "get_nvds_LayerInfo": "a layer that does not exist is refused",
     "NvDsObjReid": "the vector is a copy",
     "NvDsMetaType": "an IntEnum with the numbers of the library in use",
+    "NvBufSurfaceColorFormat": "an IntEnum without NVBUF_COLOR_FORMAT_LAST, which each SDK "
+    "counts anew",
     "NvDsAnalyticsFrameMeta": "cast() raises NotSupportedError: it holds C++ containers",
     "NvDsAnalyticsObjInfo": "cast() raises NotSupportedError: it holds C++ containers",
     **{
