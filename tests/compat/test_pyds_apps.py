@@ -362,6 +362,23 @@ def test_a_buffer_of_ones_own_is_drawn_on_in_place() -> None:
     assert data[:, 0, 0].tolist() == [[1, 2, 3, 4]] * 2
 
 
+def test_rgb_rows_are_padded_and_a_view_outlives_its_buffer() -> None:
+    width, height, stride = 5, 3, 16
+    buffer = Gst.Buffer.new_allocate(None, stride * height, None)
+    buffer.fill(0, bytes(range(stride * height)))
+    batch_meta = pyds.NvDsBatchMeta.cast(_native.create_batch(1, hash(buffer)))
+    frame = pyds.nvds_acquire_frame_meta_from_pool(batch_meta)
+    frame.source_frame_width, frame.source_frame_height = width, height
+    pyds.nvds_add_frame_meta_to_batch(batch_meta, frame)
+    view = pyds.get_nvds_buf_surface(hash(buffer), 0)
+    del buffer
+    assert view.shape == (height, width, 3)
+    assert np.shares_memory(view, view.base)
+    assert view[1].ravel().tolist() == list(range(16, 31))
+    view[2, 4] = 255
+    assert view[2, 4].tolist() == [255] * 3
+
+
 def test_pixels_that_cannot_be_seen_say_what_to_do() -> None:
     refused: list[str] = []
 

@@ -13,7 +13,7 @@ from walking import fill, frames, objects
 
 import dselements.compat.pyds as pyds
 from dselements._core import _native, library_info
-from dselements.errors import MetadataValueError, StaleMetadataError
+from dselements.errors import ConcurrentEditError, MetadataValueError, StaleMetadataError
 from dselements.meta import Batch
 
 gi = pytest.importorskip("gi")
@@ -117,6 +117,24 @@ def test_removal_by_columns_is_noticed(address: int) -> None:
     assert [o.is_stale for o in held] == [True] * 3 + [False] * 3
     assert [o.obj_label for o in objects(frame)] == ["l3", "l4", "l5"]
     assert held[4].obj_label == "l4"
+
+
+def test_columns_notice_what_pyds_edits_even_at_the_same_address(address: int) -> None:
+    batch_meta = pyds.NvDsBatchMeta.cast(address)
+    frame = frames(batch_meta)[0]
+    batch = Batch(address)
+    batch.objects.class_id[:] = 9
+    first = objects(frame)[0]
+    pyds.nvds_remove_obj_meta_from_frame(frame, first)
+    new = pyds.nvds_acquire_obj_meta_from_pool(batch_meta)
+    pyds.nvds_add_obj_meta_to_frame(frame, new, None)
+    assert first.is_stale
+    assert not new.is_stale
+    with pytest.raises(ConcurrentEditError):
+        batch.commit()
+    batch.close()
+    assert [o.class_id for o in objects(frame)] == [0, 1, 2, 0, 1, 2]
+    assert [o.is_stale for o in objects(frame)] == [False] * 6
 
 
 def test_a_classifier_goes_with_its_object(batch_meta: Any) -> None:

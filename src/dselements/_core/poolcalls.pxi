@@ -90,6 +90,13 @@ cdef int _pair(NativeStruct holder, NativeStruct meta, int pool) except -1:
     return 0
 
 
+cdef void _count_edit(LiveBatch live, unsigned long before):
+    """Let open transactions of the batch know that its frames or objects were edited here."""
+    ds_count_commit(live._life.batch)
+    if before == 0 or before == live._serial:
+        live._serial = ds_serial_of(live._life.batch)
+
+
 def meta_add(int pool, NativeStruct holder not None, NativeStruct meta not None, parent=None):
     """Hang an acquired meta on a batch, frame, object or classifier.
 
@@ -116,6 +123,7 @@ def meta_add(int pool, NativeStruct holder not None, NativeStruct meta not None,
     h = holder._at
     m = meta._at
     batch = holder._live._life.batch
+    serial = ds_serial_of(batch)
     with nogil:
         api.acquire_lock(batch)
         if pool == 0:
@@ -137,6 +145,8 @@ def meta_add(int pool, NativeStruct holder not None, NativeStruct meta not None,
         api.release_lock(batch)
     meta._anchor.attached = True
     meta._anchor.holder = holder._anchor
+    if pool <= 1:
+        _count_edit(holder._live, serial)
 
 
 def meta_remove(int pool, NativeStruct holder not None, NativeStruct meta not None):
@@ -159,6 +169,7 @@ def meta_remove(int pool, NativeStruct holder not None, NativeStruct meta not No
     h = holder._at
     m = meta._at
     batch = holder._live._life.batch
+    serial = ds_serial_of(batch)
     with nogil:
         api.acquire_lock(batch)
         found = _in_list(<GList*>_ptr(h, place), m)
@@ -191,6 +202,8 @@ def meta_remove(int pool, NativeStruct holder not None, NativeStruct meta not No
             hint="remove it from the one that holds it",
         )
     holder._live.kill(meta._anchor)
+    if pool <= 1:
+        _count_edit(holder._live, serial)
 
 
 def meta_at(cls, NativeStruct holder not None, uintptr_t address):

@@ -52,27 +52,32 @@ def _frame(address: int, batch_id: int) -> Any:
     )
 
 
-def _size(address: int, frame: Any, available: int) -> tuple[int, int]:
-    """Width and height of a packed RGBA frame of ``available`` bytes."""
+def _shape(frame: Any, size: int, frames: int) -> tuple[int, int, int, int]:
+    """Height, width, channels and row stride of each of ``frames`` frames in ``size`` bytes."""
     for width, height in (
         (frame.pipeline_width, frame.pipeline_height),
         (frame.source_frame_width, frame.source_frame_height),
     ):
-        if width and height and width * height * 4 == available:
-            return width, height
+        for channels in (4, 3):
+            stride = (channels * width + 3) // 4 * 4  # GStreamer's rows end at 4 bytes
+            one = stride * height
+            # More room than frames: some were removed from the metadata.
+            if one and size % one == 0 and (size == one if frames == 1 else size // one >= frames):
+                return height, width, channels, stride
     raise SurfaceError(
-        f"the frame's {available} bytes are not RGBA of the stream's size",
+        f"the frame's {size // frames} bytes are not RGBA or RGB of the stream's size",
         hint="put videoconvert ! video/x-raw,format=RGBA before the batch is made",
     )
 
 
 def get_nvds_buf_surface(gst_buffer: int, batchID: int) -> npt.NDArray[np.uint8]:
-    """View of a frame's pixels in system memory, uint8 (height, width, 4), RGBA.
+    """View of a frame's pixels in system memory, uint8 (height, width, 4) RGBA, or 3 for RGB.
 
-    Writable where the buffer is this element's alone, else read-only: make a copy to draw on.
-    The memory stays mapped for as long as the view lives.
+    The channels are in the order of the caps: BGRx frames look like RGBA here. Writable where
+    the buffer is this element's alone, else read-only: make a copy to draw on. The memory
+    stays mapped for as long as the view lives.
 
-    :raises SurfaceError: for NVMM, and for pixels that are not RGBA.
+    :raises SurfaceError: for NVMM, and for pixels that are neither RGBA nor RGB.
     :raises MetadataValueError: if no frame has this batch_id.
     """
     address = _address(gst_buffer)
@@ -82,15 +87,18 @@ def get_nvds_buf_surface(gst_buffer: int, batchID: int) -> npt.NDArray[np.uint8]
         raise SurfaceError(
             "this buffer holds NVMM (GPU) memory, which has no NumPy view here",
             hint="put nvvideoconvert ! video/x-raw,format=RGBA before it, or use "
-            "frame.surface().to_torch() of dselements.meta in a MetaTransform",
+            "frame.surface().rgba() or .torch() in a MetaTransform",
         )
-    index, count = (batchID, 1) if memories > 1 else (0, max(len(_frames(address)), 1))
-    memory = _native.MemoryMap(address, index, _native.buffer_is_writable(address))
-    one = memory.size // count
-    width, height = _size(address, frame, one)
-    offset = one * batchID if count > 1 else 0
+    alone = memories > 1
+    memory = _native.MemoryMap(
+        address, batchID if alone else 0, _native.buffer_is_writable(address)
+    )
+    frames = 1 if alone else max(len(_frames(address)), batchID + 1)
+    height, width, channels, stride = _shape(frame, memory.size, frames)
     pixels: npt.NDArray[np.uint8] = np.asarray(_Pixels(memory))
-    return pixels[offset : offset + one].reshape(height, width, 4)
+    start = 0 if alone else height * stride * batchID
+    rows = pixels[start : start + height * stride].reshape(height, stride)
+    return rows[:, : width * channels].reshape(height, width, channels)
 
 
 def _frames(address: int) -> list[int]:
@@ -120,6 +128,6 @@ def get_nvds_buf_surface_gpu(gst_buffer: int, batchID: int) -> Any:
     _frame(_address(gst_buffer), batchID)
     raise SurfaceError(
         "get_nvds_buf_surface_gpu gives a raw GPU address, which nothing here can guard",
-        hint="use frame.surface().array in a MetaTransform: it takes part in "
+        hint="use frame.surface().array in a MetaTransform, which takes part in "
         "__cuda_array_interface__ and DLPack",
     )
