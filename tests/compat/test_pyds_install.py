@@ -44,7 +44,7 @@ def test_ours_where_none_is() -> None:
 def test_the_unrelated_package_is_passed_over_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "pyds.py").write_text("class MassFunction(dict): pass\n")
+    (tmp_path / "pyds.py").write_text("class Reader: pass\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert find_pyds() == ("unrelated", str(tmp_path / "pyds.py"))
     with caplog.at_level(logging.WARNING, "dselements.compat"):

@@ -32,7 +32,7 @@ def _search() -> tuple[str, str]:
         return ABSENT, ""
     place = spec.origin or ""
     # NVIDIA's is one compiled module, alone or in a folder of its own; the package of the same
-    # name on the Python Package Index is plain Python about evidence theory.
+    # name on the Python Package Index is plain Python about labels of planetary data.
     folders = [Path(p) for p in spec.submodule_search_locations or ()]
     compiled = place.endswith(_SUFFIXES) or any(
         entry.name.startswith("pyds") and entry.name.endswith(_SUFFIXES)
@@ -46,9 +46,9 @@ def _search() -> tuple[str, str]:
 def find_pyds() -> tuple[str, str]:
     """What ``import pyds`` gives now, and where that is.
 
-    :returns: ``nvidia`` for NVIDIA's bindings, ``unrelated`` for the package of the same name
-        about Dempster-Shafer theory that ``pip install pyds`` brings, ``dselements`` after
-        :func:`install`, ``absent`` for none; and its file.
+    :returns: ``nvidia`` for NVIDIA's bindings, ``unrelated`` for another module of that name,
+        such as the reader of PDS labels of planetary data that ``pip install pyds`` brings,
+        ``dselements`` after :func:`install`, ``absent`` for none; and its file.
     """
     return _search()
 
@@ -69,7 +69,7 @@ def install(*, replace: bool = False) -> ModuleType:
     if kind == UNRELATED:
         log.warning(
             "%s is named pyds and is not NVIDIA's: pip install pyds brings an unrelated package "
-            "about Dempster-Shafer theory; remove it with: pip uninstall pyds. "
+            "that reads PDS labels of planetary data; remove it with: pip uninstall pyds. "
             "import pyds gives dselements.compat.pyds",
             place,
         )
