@@ -171,6 +171,14 @@ TABLE: tuple[ErrorRow, ...] = (
         "An optional library is not installed; the hint has the pip command.",
     ),
     ErrorRow(
+        "NotSupportedError",
+        NotImplementedError,
+        "library",
+        "FAILED",
+        "",
+        "A name of another API that dselements knows and does not serve; says why.",
+    ),
+    ErrorRow(
         "SurfaceError",
         RuntimeError,
         "stream",
@@ -313,6 +321,8 @@ if TYPE_CHECKING:  # the same classes, for type checkers; a test compares both
     class ProcessResultError(DselementsError, TypeError): ...
 
     class MissingExtraError(DselementsError, ImportError): ...
+
+    class NotSupportedError(DselementsError, NotImplementedError): ...
 
     class SurfaceError(DselementsError, RuntimeError): ...
 

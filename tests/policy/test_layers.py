@@ -24,7 +24,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "__main__", "__init__"}),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-NO_GI = {name for names in LAYERS[:5] for name in names} - {"surface"}
+NO_GI = {name for names in LAYERS[:5] for name in names} - {"surface"} | {"compat"}
+# Other APIs over the metadata: they know no element.
+COMPAT_MAY = {"errors", "_core", "meta", "compat"}
 
 
 def module_name(path: Path) -> str:
@@ -77,6 +79,8 @@ def violations(path: Path) -> list[str]:
         peers = other != own and RANK[other] == RANK[own]
         if RANK[other] > RANK[own] or (peers and own not in ("cli", "__main__")):
             bad.append(f"{path}:{line}: {own} must not import {other}")
+        if own == "compat" and other not in COMPAT_MAY:
+            bad.append(f"{path}:{line}: compat must not import {other}")
         if own == other == "elements":
             mine = module_name(path).split(".")[2:3]
             theirs = name.split(".")[2:3]
@@ -101,6 +105,12 @@ def test_the_check_finds_a_planted_violation(
     up = package / "meta" / "x.py"
     up.write_text("def f():\n    from ..elements.osd import logic\n    import gi\n")
     assert len(violations(up)) == 2
+    (package / "compat" / "pyds").mkdir(parents=True)
+    other = package / "compat" / "pyds" / "x.py"
+    other.write_text(
+        "from ...elements import osd\nfrom ...surface import nvmm\nfrom ... import meta\n"
+    )
+    assert len(violations(other)) == 2
     side = package / "elements" / "osd" / "logic.py"
     side.write_text("from ..infer import settings\nfrom gi.repository import Gst\n")
     assert len(violations(side)) == 2

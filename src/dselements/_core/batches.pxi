@@ -175,6 +175,7 @@ cdef bint _balanced(void* batch, Layout* layout) noexcept nogil:
 
 cdef void _batch_release(void* data, void* user_data) noexcept nogil:
     cdef Layout* layout = _layout_quiet(data)
+    ds_life_end(data)
     if layout != NULL and not _balanced(data, layout):
         DS_ADD(batches_unbalanced, 1)
     DS_ADD(batches_alive, -1)

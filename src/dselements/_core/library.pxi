@@ -104,6 +104,7 @@ def open_library(str meta_path, str gst_meta_path, bint loaded=False):
     _find(g, b"gst_buffer_remove_all_memory", <void**>&api.remove_all_memory)
     _find(g, b"gst_mini_object_ref", <void**>&api.object_ref)
     _find(g, b"gst_mini_object_unref", <void**>&api.object_unref)
+    _find(g, b"gst_buffer_get_type", <void**>&api.buffer_type)
     _find(g, b"gst_buffer_new", <void**>&api.buffer_new)
     _find(g, b"gst_buffer_append_memory", <void**>&api.append_memory)
     _find(g, b"gst_buffer_get_all_memory", <void**>&api.get_all_memory)

@@ -132,6 +132,7 @@ ctypedef struct Api:
     void (*remove_all_memory)(void*) noexcept nogil
     get_t object_ref
     one_t object_unref
+    size_t (*buffer_type)() noexcept nogil
     void* (*buffer_new)() noexcept nogil
     void (*append_memory)(void*, void*) noexcept nogil
     get_t get_all_memory
