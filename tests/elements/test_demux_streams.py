@@ -401,8 +401,10 @@ def test_a_sink_that_had_its_end_takes_no_other_stream_and_stops_nobody() -> Non
         dropped = stats(churn.pipeline.get_by_name("d"))["dropped"]
         taken = len(seen.only("buffer"))
         wait_for(
-            lambda: stats(churn.pipeline.get_by_name("d"))["dropped"] > dropped
-            or len(seen.only("buffer")) > taken,
+            lambda: (
+                stats(churn.pipeline.get_by_name("d"))["dropped"] > dropped
+                or len(seen.only("buffer")) > taken
+            ),
             "frames vanish",
         )
         churn.goes_on()

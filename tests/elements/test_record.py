@@ -189,3 +189,35 @@ def test_standard_output_of_gst_launch(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     kinds = [json.loads(line)["kind"] for line in done.stdout.splitlines()]
     assert kinds == ["header", "batch", "batch", "batch", "end"]
+
+
+def test_numbers_that_mot_files_cannot_hold_are_told(tmp_path: Path) -> None:
+    import numpy as np
+
+    from dselements._core import _native
+
+    path = tmp_path / "det.txt"
+
+    def spoil(batch: Any) -> None:
+        """As a C element could: our own API refuses such values."""
+        transaction = _native.Transaction(_native.Snapshot(batch.address))
+        values = np.full(2, np.nan, np.float32)
+        transaction.scatter(_native.OBJECT, "confidence", values.tobytes())
+        transaction.commit()
+
+    pipeline = launch(
+        "videotestsrc num-buffers=3 ! dssynth num-objects=2 ! testlook name=spoil ! "
+        f"dsrecord location={path} ! fakesink",
+        spoil=spoil,
+    )
+    warnings: list[str] = []
+    bus = pipeline.get_bus()
+    pipeline.set_state(Gst.State.PLAYING)
+    wanted = Gst.MessageType.EOS | Gst.MessageType.ERROR
+    assert bus.timed_pop_filtered(20 * Gst.SECOND, wanted).type == Gst.MessageType.EOS
+    pipeline.set_state(Gst.State.READY)  # NULL would flush the bus
+    while (message := bus.pop_filtered(Gst.MessageType.WARNING)) is not None:
+        warnings += texts([message])
+    pipeline.set_state(Gst.State.NULL)
+    assert [line.split(",")[6] for line in path.read_text().splitlines()] == ["0"] * 6
+    assert "6 numbers were NaN or infinite" in warnings[0]

@@ -132,6 +132,8 @@ class MotOutput:
         self._many = SOURCE_PATTERN in location
         self._files: dict[int, FileWriter] = {}
         self._only: int | None = None
+        self.nonfinite = 0
+        """Numbers that were NaN or infinite, which MOT files do not have: written as 0."""
         if not self._many:
             self._files[-1] = FileWriter(location, kind)
 
@@ -170,7 +172,9 @@ class MotOutput:
             box = objects["rect"][row].tolist()
             values = [box[0] + self._origin, box[1] + self._origin, box[2], box[3]]
             values.append(float(objects["confidence"][row]))
-            if not np.isfinite(values).all():
+            wrong = int(np.count_nonzero(~np.isfinite(values)))
+            if wrong:
+                self.nonfinite += wrong
                 values = [v if np.isfinite(v) else 0.0 for v in values]
             text = ",".join(f"{v:.10g}" for v in values)
             shown = -1 if ident == UNTRACKED else ident

@@ -58,11 +58,13 @@ class Record(MetaTransform):
         self.set_passthrough(True)
         self._writer: Writer | None = None
         self._last = Counters()
+        self._output: Any = None
 
     def start(self) -> None:
         settings = RecordSettings.parse(self.location, self.format)
+        self._output = open_output(settings, self.mot_origin)
         self._writer = Writer(
-            open_output(settings, self.mot_origin),
+            self._output,
             size=self.queue_size,
             on_full=self.on_full,
             block_batches=self.flush_batches,
@@ -80,6 +82,11 @@ class Record(MetaTransform):
         except RecordingError:
             if not told:  # process() has told it otherwise
                 raise
+        zeros = getattr(self._output, "nonfinite", 0)
+        if zeros:
+            self.post_warning(
+                f"{zeros} numbers were NaN or infinite; MOT files have no such, they hold 0"
+            )
 
     def on_caps(self, caps: Any) -> None:
         if self._writer is not None:
