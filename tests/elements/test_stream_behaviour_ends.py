@@ -220,7 +220,7 @@ class FailsAt(ds.MetaTransform):
     def configure(self) -> None:
         self._fail("configure")
 
-    def caps_changed(self) -> None:
+    def on_caps(self, caps: Any) -> None:
         self._fail("caps")
 
     def process(self, batch: ds.Batch) -> None:
